@@ -86,6 +86,8 @@ class FileChange(Struct, frozen=True):
     added: int | None = None
     removed: int | None = None
     """Lines; None if they were not counted."""
+    is_certain: bool = True
+    """False if another turn may have made the change: it ran in the same checkout at the same time."""
 
 
 class TokensCounted(Struct, frozen=True):

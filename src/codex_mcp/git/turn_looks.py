@@ -8,7 +8,9 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
+
+from msgspec.structs import replace
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
@@ -31,14 +33,26 @@ Looked: TypeAlias = Callable[[Iterable[FileChange], Work | None, str | None], No
 class TurnLooks:
     def __init__(self) -> None:
         self._starts: WeakKeyDictionary[object, Start] = WeakKeyDictionary()
+        self._running: WeakSet[object] = WeakSet()
+        self._overlapping: WeakSet[object] = WeakSet()
+        """Turns beside which another one ran in the same checkout."""
         self._tasks = TaskSet()
         self._is_closed = False
 
     def begin(self, turn: object, cwd: str) -> None:
         """Note where the checkout around this folder stands before the turn begins."""
         position = position_of(cwd)
-        if position is not None:
-            self._starts[turn] = Start(position, time.time_ns())
+        if position is None:
+            return
+        self._starts[turn] = Start(position, time.time_ns())
+        others = [other for other in self._running if self._starts[other].position.root == position.root]
+        if others:
+            self._overlapping.update([turn, *others])
+        self._running.add(turn)
+
+    def end(self, turn: object) -> None:
+        """Its commands run no longer."""
+        self._running.discard(turn)
 
     def start_of(self, turn: object) -> Start | None:
         """Where its checkout stood when it began; None outside of git."""
@@ -49,12 +63,16 @@ class TurnLooks:
         start = self._starts.get(turn)
         if start is None or self._is_closed:
             return None
-        return self._tasks.spawn(self._look(start, base, looked), name=f"look at {start.position.root}")
+        is_alone = turn not in self._overlapping
+        return self._tasks.spawn(
+            self._look(start, base, looked, is_alone=is_alone), name=f"look at {start.position.root}"
+        )
 
-    async def _look(self, start: Start, base: str | None, looked: Looked) -> None:
+    async def _look(self, start: Start, base: str | None, looked: Looked, *, is_alone: bool) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
-                looked(*await in_thread(_seen, start, base))
+                files, work, warning = await in_thread(_seen, start, base)
+                looked([replace(file, is_certain=is_alone) for file in files], work, warning)
         except (Explained, OSError, ValueError, TimeoutError) as exc:
             why = str(exc) or f"git took longer than {PATIENCE:g} s"
             logger.warning("cannot see what commands changed in %s: %s", start.position.root, why)

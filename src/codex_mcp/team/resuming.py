@@ -71,6 +71,8 @@ class Resuming:
         async with member.life:
             if member not in self._roster:  # it was being closed, or could not be started
                 return await self.find(member.agent.codex_id, principal, resume=resume, begin=begin)
+            if member.thread is None or member.thread.idle:
+                await self._workplaces.restore(member)
             await self._threads.load(member)
             if begin is not None:
                 await begin(member)

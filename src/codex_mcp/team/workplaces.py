@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.git import folders_of_trust
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.config.permissions import trusts
 from codex_mcp.codex.core import ThreadSpec
@@ -27,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 END_PATIENCE = 30.0
 """Seconds that a cancelled caller waits. If the disk does not answer, the record tells later what is half-made."""
+
+GONE: Final = "The folder {} of the agent is gone; its commands fail."
+MADE_AGAIN: Final = "The folder {} of the agent was gone; it was made again from the agent's branch."
 
 Arg = TypeVar("Arg")
 Done = TypeVar("Done")
@@ -61,6 +66,17 @@ class Workplaces:
         if worktree is not None:
             made = await _to_the_end(open_again, worktree)
             self._placed(member, made)
+
+    async def restore(self, member: Member) -> None:
+        """Before the next turn of an idle agent: if somebody has removed its folder, make it again, or say so."""
+        cwd = member.agent.cwd
+        if is_elsewhere(member.agent.environment) or await in_thread(os.path.isdir, cwd):
+            return
+        if member.agent.worktree is None:
+            member.add_warning(GONE.format(cwd))
+            return
+        await self.make_again(member)
+        member.add_warning(MADE_AGAIN.format(cwd))
 
     async def undo(self, member: Member) -> None:
         """Remove the worktree of an agent that could not be started, with its branch."""

@@ -371,6 +371,7 @@ class Thread:
             turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
         before = None if turn.place.state is TurnQueueState.ABANDONED else turn.stopped or self._look(turn)
+        self._context.looks.end(turn)
         if before is None or before.done():
             self._tell_end(turn)
         else:

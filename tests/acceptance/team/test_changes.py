@@ -1,5 +1,6 @@
 """What agents have changed: in results, and by `codex_diff`, on the real Codex, over stdio and HTTP."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,56 @@ async def test_a_long_diff_is_cut_at_a_line_and_says_how_to_get_the_rest(team: T
         assert len(text) < 41_000
         shown, _, note = text.rpartition("\n(")
         assert shown.splitlines()[-1].removeprefix("+").isdigit()
-        assert f"`git -C {checkout} diff {git(checkout, 'rev-parse', 'HEAD')}` shows all of it" in note
+        assert (
+            f"`git -C {checkout} diff {git(checkout, 'rev-parse', 'HEAD')}` shows all of it, except for new files"
+            in note
+        )
+
+
+async def test_what_another_agent_may_have_changed_is_marked(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        waits = run("touch begun; while [ ! -e from_bee.txt ]; do sleep 0.1; done; echo x >from_arch.txt")
+        arch = await server.start(waits, identity="arch", cwd=str(checkout), background=True, **WRITING)
+        await server.until((checkout / "begun").exists)
+        bee = await server.start(run("echo x >from_bee.txt"), identity="bee", cwd=str(checkout), **WRITING)
+        (done,) = structured(await server.run("codex_wait", {"ids": [arch["codex_id"]]}))["finished"]
+        seen = {Path(file["path"]).name: file.get("certain") for file in done["filesChanged"]}
+        assert {name: seen[name] for name in ("from_bee.txt", "from_arch.txt")} == {
+            "from_bee.txt": False,
+            "from_arch.txt": False,
+        }
+        assert [file for file in bee["filesChanged"] if file.get("certain") is not False] == []
+        alone = await server.reply("bee", run("echo y >>from_bee.txt"))
+        assert [file.get("certain", True) for file in alone["filesChanged"]][-1:] == [True]
+
+
+async def test_links_are_part_of_the_diff_of_a_turn(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo", a="x\n", b="x\n")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        await server.start(run("ln -s a new; ln -sf a b"), identity="arch", cwd=str(checkout), **WRITING)
+        shown = await diff(server, "arch")
+        assert "b/new" in shown
+        assert "b/b" in shown
+        assert "new file mode 120000" in shown
+
+
+async def test_a_worktree_that_somebody_removed_is_made_again_and_its_diff_is_that_of_its_branch(
+    team: Team, tmp_path: Path
+) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        commit = run("echo x >new.txt; git add new.txt; git commit -qm made-by-agent")
+        config = {"sandbox_workspace_write": {"exclude_slash_tmp": True, "exclude_tmpdir_env_var": True}}
+        options = {**WRITING, "worktree": True, "config": config}
+        done = await server.start(commit, identity="arch", cwd=str(checkout), **options)
+        for removed in (Path(done["worktree"]["path"]), Path(done["worktree"]["path"]).parent):
+            shutil.rmtree(removed)
+            assert "b/new.txt" in await diff(server, "arch", of="thread")
+            again = await server.reply("arch", run("cat new.txt; git log --oneline -1"))
+            assert "made-by-agent" in again["content"], again
+            assert "was gone; it was made again from the agent's branch" in "\n".join(again["warnings"])
+        assert "warnings" not in await server.reply("arch", run("ls"))
 
 
 async def test_outside_of_git_there_are_only_patches(team: Team, tmp_path: Path) -> None:
@@ -86,7 +136,7 @@ async def test_the_diff_of_a_worktree_outlives_the_worktree(team: Team, tmp_path
         assert unknown.endswith("; `of: thread` shows everything since the agent began.")
         assert "+one" in await diff(server, done["codex_id"], of="thread")
         gone = await server.run("codex_diff", {"id": done["codex_id"], "of": "uncommitted"})
-        assert "was removed when it was closed; `of: thread` shows" in refusal(gone)
+        assert "the worktree of arch is gone; `of: thread` shows" in refusal(gone)
 
 
 @pytest.mark.parametrize("name", ["id", "codex_id", "identity", "threadId"])

@@ -195,12 +195,15 @@ def described(
     described["content"] = part.text if part.is_whole else _noted(part, described)
     if outcome.work is not None:
         described["worktree"] = msgspec.to_builtins(outcome.work)
-    described["filesChanged"] = [_file(change) for change in outcome.files]
+    if outcome.files or outcome.status in (Status.RUNNING, Status.COMPLETED):  # else its files were not looked at
+        described["filesChanged"] = [_file(change) for change in outcome.files]
     return described
 
 
 def _file(change: FileChange) -> dict[str, object]:
     file: dict[str, object] = {"path": change.path, "kind": change.kind}
+    if not change.is_certain:
+        file["certain"] = False
     return file if change.added is None else {**file, "lines": f"+{change.added} -{change.removed or 0}"}
 
 

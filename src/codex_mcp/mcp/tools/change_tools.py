@@ -16,7 +16,7 @@ from codex_mcp.git.diffs import Diff, Wanted, diff_of
 from codex_mcp.git.looking import changed_since
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.records import read_record
-from codex_mcp.git.running import GitFailed
+from codex_mcp.git.running import Git, GitFailed
 from codex_mcp.git.start import Start
 from codex_mcp.git.worktree import Worktree
 from codex_mcp.mcp.calls.call import Call
@@ -41,11 +41,13 @@ READ_AHEAD: Final = 4 * 1024 * 1024
 """Bytes of the history that are read for patches."""
 
 CUT: Final = "\n(The diff is longer and was cut at a line. {rest})"
+REST: Final = (
+    "`git -C {cwd} diff {base}` shows all of it, except for new files, which"
+    " `git -C {cwd} ls-files --others --exclude-standard` lists; `stat: true` lists all files."
+)
 NOTHING: Final = "Nothing has changed."
 NO_PATCH: Final = "There are no patches{where}. What its commands changed is not known here{instead}."
-REMOVED: Final = (
-    "the worktree of {identity} was removed when it was closed; `of: thread` shows what its branch {branch} has"
-)
+REMOVED: Final = "the worktree of {identity} is gone; `of: thread` shows what its branch {branch} has"
 
 
 class _Asked(Struct, frozen=True):
@@ -119,10 +121,16 @@ def _instead(agent: Agent) -> str:
 def _of_known_turn(asked: _Asked, turn: Turn, start: Start) -> str:
     """The files of a turn; those of now, if it was stopped or still runs. Blocks."""
     root, outcome = start.position.root, turn.outcome
-    paths = {os.path.relpath(os.path.realpath(change.path), root) for change in outcome.files}
+    paths = {os.path.relpath(_without_links(change.path), root) for change in outcome.files}
     if outcome.status is not Status.COMPLETED:
         paths |= {change.path.decode(errors="replace") for change in changed_since(start).files}
     return _compared(asked, start.commit, sorted(path for path in paths if not path.startswith("..")))
+
+
+def _without_links(path: str) -> str:
+    """The path of a file, which may itself be a link, in its real folder."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def _worktree(agent: Agent) -> Worktree | None:
@@ -144,10 +152,16 @@ def _compared(asked: _Asked, base: str | None, paths: Sequence[str] | None = Non
     if worktree is not None and not os.path.isdir(worktree.path):
         if base != worktree.base:
             raise Refused(REMOVED.format(identity=worktree.identity, branch=worktree.branch))
-        cwd, until = worktree.checkout, worktree.tip
+        cwd, until = worktree.checkout, _tip(worktree)
     found = diff_of(cwd, Wanted(base, paths, until, asked.is_stat), LONGEST, asked.codex_home)
-    ends = " ".join(filter(None, (found.base, until)))
-    return _shown(found, f"`git -C {cwd} diff {ends}` shows all of it; `stat: true` lists the files.")
+    if until is not None:
+        return _shown(found, f"`git -C {cwd} diff {found.base} {until}` shows all of it; `stat: true` lists the files.")
+    return _shown(found, REST.format(cwd=cwd, base=found.base))
+
+
+def _tip(worktree: Worktree) -> str:
+    """The last commit of its branch, which somebody else may have moved."""
+    return Git(worktree.checkout).line("rev-parse", "--verify", "--quiet", f"{worktree.ref}^{{commit}}") or worktree.tip
 
 
 def _shown(found: Diff, rest: str) -> str:
