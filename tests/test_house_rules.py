@@ -206,6 +206,7 @@ OPENED_ELSEWHERE = {
     "execserver.sandbox.mounts": "/proc, and names of places for bubblewrap",
     "execserver.sandbox.placeholders": "opens folders",
     "execserver.serve": "/proc",
+    "git.agent_files": "an agent's git folder: regular files only, through no link, in limited numbers and sizes",
     "mail.owners": "/proc",
 }
 """The modules that open files by themselves, and why a pipe, a device or a file without end does no harm there."""

@@ -15,6 +15,8 @@ from codex_mcp.git.diffs import Wanted, diff_of
 from codex_mcp.git.looking import MOST_FILES, changed_since, work_since
 from codex_mcp.git.running import Git, GitFailed
 from codex_mcp.git.start import Start
+from codex_mcp.mcp.tools.review_checks import check_review
+from codex_mcp.wire.app.requests import BaseBranch, UncommittedChanges
 from tests.support.repositories import commit, git, repository
 
 ODD = b'odd "name"\n\xff'
@@ -165,3 +167,45 @@ def test_many_errors_of_one_kind_are_shortened_and_a_full_disk_is_named(
     full = os.statvfs_result((4096, 4096, 1000, 0, 0, 1000, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: full)
     assert Git(str(checkout)).run("-c", fails, "fail").errors.endswith("No space is left on the disk.")
+
+
+@pytest.mark.parametrize("place", ["submodule", "repository", "included"])
+def test_no_setting_of_a_repository_or_of_a_submodule_runs_a_program(
+    checkout: Path, tmp_path: Path, place: str
+) -> None:
+    mark = f"touch {tmp_path}/mark"
+    inner = repository(tmp_path / "inner", x="1\n")
+    git(checkout, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    git(checkout, "commit", "-qm", "with a submodule")
+    git(checkout, "config", "diff.submodule", "diff")
+    commit(checkout / "sub", "x", "2\n")
+    (checkout / "sub/x").write_text("3\n")
+    (checkout / "a").write_text("changed\n")
+    for folder in (checkout, checkout / "sub"):
+        (folder / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    files = {
+        "submodule": checkout / ".git/modules/sub/config",
+        "repository": checkout / ".git/config",
+        "included": checkout / ".git/more",
+    }
+    if place == "included":
+        git(checkout, "config", "include.path", "more")
+    with open(files[place], "a") as file:
+        for key in ("fsmonitor", "sshCommand", "pager", "editor", "alternateRefsCommand", "askPass", "gitProxy"):
+            file.write(f"[core]\n\t{key} = {mark}\n")
+        file.write(f'[filter "x"]\n\tclean = {mark}; cat\n\tsmudge = {mark}; cat\n\tprocess = {mark}\n')
+        file.write(
+            f'[diff]\n\texternal = {mark}\n\tsubmodule = diff\n[diff "x"]\n\ttextconv = {mark}\n\tcommand = {mark}\n'
+        )
+        for event in ("post-index-change", "reference-transaction", "pre-auto-gc"):
+            file.write(f'[hook "{event}"]\n\tevent = {event}\n\tcommand = {mark}\n')
+        file.write(f"[gpg]\n\tprogram = {mark}\n[log]\n\tshowSignature = true\n[credential]\n\thelper = !{mark}\n")
+    start = begun(checkout)
+    base = git(checkout, "rev-parse", "HEAD~1")
+    for wanted in (Wanted(), Wanted(is_stat=True), Wanted(base), Wanted(base, until="HEAD")):
+        diff_of(str(checkout), wanted, 1 << 20, str(tmp_path / "home"))
+    changed_since(start)
+    work_since(str(checkout), base)
+    check_review(str(checkout), UncommittedChanges())
+    check_review(str(checkout), BaseBranch("main"))
+    assert not (tmp_path / "mark").exists()

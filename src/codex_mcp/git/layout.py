@@ -126,14 +126,6 @@ def _copy(worktree: Worktree, name: str, git: str) -> None:
             write_whole(os.path.join(git, name), data)
 
 
-def copy_new(source: str, target: str) -> None:
-    """Copy a file of ours to a path at which there is none. Raises OSError."""
-    data = read_if_there(source)
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data or b"")
-
-
 def repository(worktree: Worktree) -> Git:
     """git for the user's repository as a whole, which does not look into the worktree."""
     return Git(worktree.common, is_trusted=worktree.is_trusted, places={"GIT_DIR": worktree.common})

@@ -32,7 +32,9 @@ LONGEST_COUNTED: Final = 1 << 20
 PATIENCE: Final = 5.0
 """Seconds for each run of git. The caller waits for it; beyond that only patches are listed."""
 
-DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty")
+DIFF: Final = (
+    *("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "--submodule=short"),
+)
 
 
 class Seen(Struct, frozen=True):

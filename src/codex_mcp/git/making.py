@@ -9,8 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import copy_regular
 from codex_mcp.git import records
-from codex_mcp.git.layout import branch_state, copy_new, in_view, lay_out, repository, settings_of
+from codex_mcp.git.layout import branch_state, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
 from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folder_name, free_branch, taken_names
 
@@ -18,6 +19,9 @@ TREE: Final = "tree"
 
 GITLINK: Final = b"160000"
 """The mode of a submodule: git runs programs in its folder."""
+
+LONGEST_INDEX: Final = 512 * 1024 * 1024
+"""Bytes of git's index: some millions of files."""
 
 ATTEMPTS: Final = 20
 """How often another server may take the branch that we have just chosen."""
@@ -196,7 +200,7 @@ def _check_out(worktree: Worktree) -> None:
     git = in_view(worktree, settings_of(worktree, is_trusted=is_first))
     git.ask("read-tree", "-m", "-u", worktree.tip, patience=CHECKOUT_PATIENCE)
     git.run("update-index", "-q", "--refresh")
-    copy_new(f"{worktree.view}/index", f"{worktree.own_git}/index")
+    copy_regular(f"{worktree.view}/index", f"{worktree.own_git}/index", LONGEST_INDEX)
     if is_first:
         hooks = Git(worktree.checkout, is_trusted=True).ask(
             "rev-parse", "--path-format=absolute", "--git-path", "hooks"

@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.files import open_regular, opened
 from codex_mcp.base.locks import flocked
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, told_in
@@ -63,7 +64,7 @@ def publish_from(root: str) -> tuple[str, ...]:
 @contextlib.contextmanager
 def locked(worktree: Worktree) -> Iterator[None]:
     """One at a time, in all servers. Raises OSError, TimeoutError."""
-    descriptor = os.open(f"{worktree.server_git}/lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = open_regular(f"{worktree.server_git}/lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     try:
         with flocked(descriptor, LOCK_PATIENCE):
             yield
@@ -143,7 +144,7 @@ def _carry(worktree: Worktree, revisions: list[str]) -> None:
         packing.ask(*words, given=given, patience=PATIENCE)
         packs = [name for name in os.listdir(scratch) if name.endswith(".pack")]
         for name in packs:
-            with open(os.path.join(scratch, name), "rb") as pack:
+            with opened(os.path.join(scratch, name), links=False) as pack:
                 most = f"--max-input-size={LONGEST_PACK}"
                 receiving(worktree).ask("index-pack", "--stdin", "--strict", most, given=pack, patience=PATIENCE)
     finally:

@@ -10,7 +10,6 @@ import os
 import selectors
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, Final
@@ -147,7 +146,7 @@ def _inherited() -> Mapping[str, str]:
 def _run(job: _Job, limit: int, patience: float) -> Ran:
     deadline = time.monotonic() + patience
     with _started(job) as process:
-        out, errors = _read(process, limit + 1, deadline)
+        out, errors = _read(process, job.given, limit + 1, deadline)
         is_cut = len(out) > limit
         if is_cut:
             _end(process)
@@ -183,14 +182,12 @@ def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
     except OSError as exc:
         raise GitFailed(f"cannot run git in {job.folder}: {exc.strerror or exc}") from exc
     try:
-        if isinstance(job.given, bytes):
-            _feed(process, job.given)
         yield process
     finally:
         _end(process)
         process.wait()
         no_longer_awaited(process.pid)
-        for pipe in filter(None, (process.stdout, process.stderr)):
+        for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
             pipe.close()
 
 
@@ -212,20 +209,11 @@ def _input(given: bytes | BinaryIO | None) -> int:
     return subprocess.PIPE if isinstance(given, bytes) else given.fileno()
 
 
-def _feed(process: subprocess.Popen[bytes], given: bytes) -> None:
-    """Write its input, beside the reading of its output. The thread ends with the process."""
-    pipe = process.stdin
-    assert pipe is not None
-
-    def feed() -> None:
-        with contextlib.suppress(OSError), pipe:
-            pipe.write(given)
-
-    threading.Thread(target=feed, name="input of git", daemon=True).start()
-
-
-def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> tuple[bytes, bytes]:
-    """What it writes and the beginning of its errors, until it ends, has written `most` bytes, or is out of time.
+def _read(
+    process: subprocess.Popen[bytes], given: bytes | BinaryIO | None, most: int, deadline: float
+) -> tuple[bytes, bytes]:
+    """Give it its input; what it writes and the beginning of its errors, until it ends, has written `most` bytes, or is
+    out of time.
 
     A program that it leaves in the background may hold the pipes open for ever.
     """
@@ -234,18 +222,37 @@ def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> tuple
         for pipe, found in ((process.stdout, out), (process.stderr, errors)):
             assert pipe is not None
             selector.register(pipe, selectors.EVENT_READ, found)
+        if process.stdin is not None and isinstance(given, bytes):
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE, bytearray(given))
         while selector.get_map() and len(out) < most and time.monotonic() < deadline:
             has_ended = process.poll() is not None
             ready = selector.select(0.0 if has_ended else LOOK_EVERY)
             if has_ended and not ready:
                 break
-            for key, _ in ready:
+            for key, event in ready:
+                if event & selectors.EVENT_WRITE:
+                    if _has_fed(key.fd, key.data):
+                        selector.unregister(key.fileobj)
+                        key.fileobj.close()  # type: ignore[union-attr]
+                    continue
                 data = os.read(key.fd, 1 << 16)
                 key.data.extend(data)
                 if not data:
                     selector.unregister(key.fileobj)
             del errors[LONGEST_ERROR:]
     return bytes(out), bytes(errors)
+
+
+def _has_fed(pipe: int, left: bytearray) -> bool:
+    """Write a part of its input; whether that was the last."""
+    try:
+        del left[: os.write(pipe, left[: 1 << 16])]
+    except BlockingIOError:
+        return False
+    except BrokenPipeError:
+        return True  # it wants no more
+    return not left
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.http.http_server import http_server
@@ -19,8 +21,9 @@ COMMANDS = "echo new >new.txt; git add .; git commit -qm made-by-agent; echo lef
 async def run(port: int, who: str, tool: str, **arguments: Any) -> Json:
     """One call of this principal, that stands for itself."""
     message, headers = stateless(call(1, tool, arguments))
-    answer = await Door(port, authorization=f"Bearer {TOKENS[who]}").post(message, **headers)
-    result: Json = answer["result"]
+    answer = await Door(port, authorization=f"Bearer {TOKENS[who]}").ask("POST", message, **headers)
+    # A call that takes long is answered on a stream, as its last event.
+    result: Json = msgspec.json.decode(answer.body.rpartition(b"data: ")[2] or answer.body)["result"]
     return result
 
 
