@@ -14,13 +14,16 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from codex_mcp.access.verdicts import SERVER_NAME
 from codex_mcp.base.logs import logs_written
-from codex_mcp.base.processes.orphans import adopt_orphans
+from codex_mcp.base.processes.orphans import adopt_orphans, call_ourselves
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.codex.binary import check_codex
-from codex_mcp.codex.config.profiles import check_user_config
+from codex_mcp.codex.config.overrides import merged, parse_overrides
+from codex_mcp.codex.config.permissions import allows_network
+from codex_mcp.codex.config.profiles import check_user_config, read_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launcher
@@ -32,6 +35,12 @@ from codex_mcp.mcp.server_secrets import secret_places, server_key, token_path
 from codex_mcp.mcp.tools.product import MakeProduct
 
 logger = logging.getLogger(__name__)
+
+NETWORK_WARNING = (
+    "agents have network access (sandbox_workspace_write.network_access), and this server listens on a port: it "
+    "refuses the processes that agents start, but not what another program does for them, such as ssh or docker; "
+    "see docs/security.md"
+)
 
 
 def add_serving_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
@@ -54,6 +63,7 @@ def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: st
     check_codex(settings.core, environment.get("PATH", os.defpath))
     check_user_config(settings.core.codex_home)
     adopt_orphans()
+    call_ourselves(SERVER_NAME)
     with logs_written(settings.log, settings.core.codex_home):
         for warning in loaded.warnings:
             logger.warning("%s", warning)
@@ -87,9 +97,12 @@ async def _serve_clients(settings: Settings, launch: Launcher, make: MakeProduct
     if settings.http.port is None:
         await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launch, make)
         return
+    core = settings.core
+    if allows_network(merged(read_user_config(core.codex_home) or {}, parse_overrides(core.overrides))):
+        logger.warning("%s", NETWORK_WARNING)
     from codex_mcp.mcp.http.serve import serve_http  # noqa: PLC0415  takes longer to load than all of stdio
 
-    await serve_http(settings, launch, server_key(settings.core.codex_home), partial(_announce, settings), make)
+    await serve_http(settings, launch, server_key(core.codex_home), partial(_announce, settings), make)
 
 
 def _reach(core: CoreSettings) -> Reach:

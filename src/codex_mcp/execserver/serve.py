@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from codex_mcp import __version__
+from codex_mcp.access.peers import Peers
+from codex_mcp.access.verdicts import SERVER_NAME
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.file_uris import uri_from_path
-from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans, reap_orphans
+from codex_mcp.base.processes.orphans import adopt_orphans, call_ourselves, kill_orphans, reap_orphans
 from codex_mcp.base.signals import STOP_SIGNALS, signals_handled
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import ClientTransport, Connection, StreamServer
@@ -126,6 +128,7 @@ async def serve(config: ServerConfig, stdin: IO[bytes], stdout: IO[bytes]) -> No
         if config.lifeline is not None:
             # We inherit orphans, and the guard inherits them from us: if one of the two is killed, the other ends them.
             adopt_orphans()
+            call_ourselves(SERVER_NAME)
             undo.callback(kill_orphans, ())
             loop.add_reader(config.lifeline, _lifeline_cut, config.lifeline, stop)
             undo.callback(loop.remove_reader, config.lifeline)
@@ -173,7 +176,8 @@ def _has_orphans() -> bool:
 
 async def _serve_websocket(server: Server, config: ServerConfig, stdout: IO[bytes], stop: asyncio.Event) -> None:
     assert config.address.host is not None
-    endpoint = Endpoint(server.accept, config.refusal, server.is_full)
+    peers = Peers(only_confined=True)
+    endpoint = Endpoint(server.accept, config.refusal, server.is_full, peers=peers)
     try:
         listener = await listen(config.address.host, config.address.port, endpoint)
     except OSError as exc:
@@ -186,6 +190,7 @@ async def _serve_websocket(server: Server, config: ServerConfig, stdout: IO[byte
         raise Explained(f"cannot write the address to stdout: {exc.strerror}; check where stdout goes") from exc
     await stop.wait()
     listener.close()
+    peers.close()
 
 
 async def until_stopped(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:

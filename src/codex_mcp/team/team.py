@@ -166,6 +166,14 @@ class Team:
             )
         )
 
+    def note_refused(self, why: str) -> None:
+        """Add a refused connection to the audit."""
+        now = format_timestamp(time.time())
+        entry = AuditEntry(
+            timestamp=now, event="connection", outcome=AuditOutcome.REFUSED, team=self._settings.team, error=why
+        )
+        self.session.audit.append(entry)
+
     async def aclose(self) -> None:
         """Close every agent, and the session. If cancelled, the rest are closed without a summary."""
         try:

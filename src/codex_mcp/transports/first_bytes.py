@@ -12,6 +12,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, cast
 
+from codex_mcp.access.peers import Peers
 from codex_mcp.transports.budgets import Rank, Use
 from codex_mcp.transports.connections import Connections
 
@@ -27,10 +28,15 @@ HEAD_END: Final = b"\r\n\r\n"
 
 class FirstBytes(asyncio.Protocol):
     def __init__(
-        self, websocket: Callable[[asyncio.Transport], asyncio.BufferedProtocol], connections: Connections
+        self,
+        websocket: Callable[[asyncio.Transport], asyncio.BufferedProtocol],
+        connections: Connections,
+        peers: Peers | None = None,
     ) -> None:
         self._websocket = websocket
         self._connections = connections
+        self._peers = peers
+        self._checked: asyncio.Future[str | None] | None = None
         self._transport: asyncio.Transport | None = None
         self._came = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -56,14 +62,34 @@ class FirstBytes(asyncio.Protocol):
         if self._transport.is_closing():
             return
         self._came += data
+        if self._checked is not None:
+            return  # what comes until its client is known is kept
         line, end, _ = self._came.partition(b"\r\n")
         if end and line.startswith(b"GET ") and line.endswith(b" HTTP/1.1"):
-            self._hand_over(self._transport)
+            self._check(self._transport)
         elif HEAD_END in self._came:
             self._transport.write(answer_to(self._came.partition(HEAD_END)[0]))
             self._transport.close()
         elif len(self._came) > MAX_HEAD_BYTES:
             self._transport.abort()
+
+    def _check(self, transport: asyncio.Transport) -> None:
+        if self._peers is None:
+            self._hand_over(transport)
+            return
+        transport.pause_reading()
+        self._checked = self._peers.check(*(transport.get_extra_info(name) for name in ("peername", "sockname")))
+        self._checked.add_done_callback(lambda checked: self._known(transport, checked))
+
+    def _known(self, transport: asyncio.Transport, checked: asyncio.Future[str | None]) -> None:
+        if transport.is_closing() or checked.cancelled():
+            transport.abort()
+        elif (why := checked.result()) is not None:
+            transport.write(refused(why))
+            transport.close()
+        else:
+            transport.resume_reading()
+            self._hand_over(transport)
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
         self._stop_waiting()
@@ -98,6 +124,13 @@ def answer_to(head: bytes) -> bytes:
     return _answer(HTTPStatus.METHOD_NOT_ALLOWED if path == b"/" else HTTPStatus.NOT_FOUND)
 
 
-def _answer(status: HTTPStatus, fields: bytes = b"") -> bytes:
+def refused(why: str) -> bytes:
+    """The whole answer to a client that may not connect."""
+    text = why.encode() + b"\n"
+    fields = b"content-type: text/plain; charset=utf-8\r\n"
+    return _answer(HTTPStatus.FORBIDDEN, fields, text)
+
+
+def _answer(status: HTTPStatus, fields: bytes = b"", body: bytes = b"") -> bytes:
     line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
-    return line + fields + b"content-length: 0\r\nconnection: close\r\n\r\n"
+    return line + fields + b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)

@@ -49,6 +49,9 @@ class Connection(Protocol):
     def holds(self, size: int) -> bool:
         """So many bytes of an unfinished body are held. False: too many, the request is to be refused."""
 
+    async def why_refused(self) -> str | None:
+        """Why nothing on this connection is served; None if its client may use the server."""
+
     def close(self) -> None:
         """Close the connection, with all requests on it."""
 

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from codex_mcp.access.peers import Peers
 from codex_mcp.transports.budgets import Rank, Use
 from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY, HttpExchange
@@ -55,6 +56,8 @@ class WebLimits(Struct, frozen=True):
     head_time: float = HEAD_TIME
     max_head_bytes: int = MAX_HEAD_BYTES
     connections: Connections = msgspec.field(default_factory=Connections)
+    peers: Peers | None = None
+    """Refuses processes that agents started; None serves everyone."""
 
 
 def without_upgrade(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -109,6 +112,16 @@ class StallWatched(asyncio.Protocol):
     _limits: WebLimits
     _stall: Stall | None = None
     _principal: str | None = None
+    _checked: asyncio.Future[str | None] | None = None
+
+    async def why_refused(self) -> str | None:
+        """Checked with the first request of the connection; all later ones get the same answer."""
+        if self._checked is None:
+            if self._limits.peers is None:
+                return None
+            names = [self.transport.get_extra_info(name) for name in ("peername", "sockname")]
+            self._checked = self._limits.peers.check(*names)
+        return self._checked.result() if self._checked.done() else await asyncio.shield(self._checked)
 
     def admitted(self, principal: str) -> bool:
         if principal == self._principal:

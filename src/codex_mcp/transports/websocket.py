@@ -31,6 +31,7 @@ from picows import (
 )
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
+from codex_mcp.access.peers import Peers
 from codex_mcp.transports.budgets import Rank, Use
 from codex_mcp.transports.connections import COUNTED_FROM, Connections, input_deadline
 from codex_mcp.transports.first_bytes import FirstBytes
@@ -328,13 +329,15 @@ class Endpoint(Struct, frozen=True):
     """Given the Authorization header: why the connection is refused, or None."""
     is_full: Callable[[], bool]
     connections: Connections = msgspec.field(default_factory=partial(Connections, held_bytes=HELD_BYTES))
+    peers: Peers | None = None
+    """Refuses processes that agents started; None serves everyone."""
 
 
 async def listen(host: str, port: int, endpoint: Endpoint) -> asyncio.Server:
     """Accept WebSockets on `/`, and answer `/readyz`."""
     websocket = partial(_websocket, endpoint)
     return await asyncio.get_running_loop().create_server(
-        lambda: FirstBytes(websocket, endpoint.connections), host, port
+        lambda: FirstBytes(websocket, endpoint.connections, endpoint.peers), host, port
     )
 
 

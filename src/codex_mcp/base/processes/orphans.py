@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 PR_SET_CHILD_SUBREAPER: Final = 36
 """From linux/prctl.h."""
 
+PR_SET_NAME: Final = 15
 PR_SET_PDEATHSIG: Final = 1
 """From the same file."""
 
@@ -31,6 +32,12 @@ def adopt_orphans() -> bool:
     with contextlib.suppress(OSError, AttributeError):
         return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     return False
+
+
+def call_ourselves(name: str) -> None:
+    """Set what the list of processes shows for us: up to 15 characters. To be called by the main thread."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def to_die_with_us() -> Callable[[], None] | None:

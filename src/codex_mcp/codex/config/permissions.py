@@ -161,6 +161,11 @@ def restored(last: TurnContext) -> Grant | None:
     return Grant(policy=workspace_policy(fields, "/", ""))
 
 
+def allows_network(config: Config) -> bool:
+    """Whether this configuration gives agents with `workspace-write` network access."""
+    return _table(expanded(config), WORKSPACE).get("network_access") is True
+
+
 def trusts(config: Config | None, folders: Sequence[str]) -> bool:
     """Whether the user's configuration trusts one of these folders."""
     projects = _table(config or {}, PROJECTS)

@@ -93,6 +93,8 @@ class HttpApp:
         if http.path == "/healthz":
             await http.respond(200, b"ok\n", TEXT)
             return
+        if http.connection is not None and (why := await http.connection.why_refused()) is not None:
+            raise refusal(403, why, HANG_UP)
         origin = headers.get("origin", "")
         if origin in self._access.origins:
             http.extra_headers.extend(
@@ -172,12 +174,14 @@ class HttpApp:
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = header_map(scope["headers"])
         address: str = scope["client"][0] if scope.get("client") else ""
+        connection: Connection | None = scope.get(CONNECTION)
+        is_refused = connection is not None and await connection.why_refused() is not None
         verdict = self._access.admit(headers, address)
-        if isinstance(verdict, Rejected) or scope["path"] != "/ws":
+        if is_refused or isinstance(verdict, Rejected) or scope["path"] != "/ws":
             await receive()
             await send({"type": "websocket.close", "code": CLOSED_BY_POLICY})
             return
-        if (connection := scope.get(CONNECTION)) is not None and not connection.admitted(verdict.principal):
+        if connection is not None and not connection.admitted(verdict.principal):
             await receive()
             await send({"type": "websocket.close", "code": CLOSED_BY_POLICY, "reason": CROWDED})
             return

@@ -17,6 +17,7 @@ from functools import partial
 
 import uvicorn
 
+from codex_mcp.access.peers import Peers
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings.groups import Settings
@@ -99,8 +100,10 @@ class HttpServer:
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal arrives. Raises Refused if the certificate cannot be used."""
-        server = web_server(self._app, self._settings.http)
+        peers = Peers(refused=self._product.refused)
+        server = web_server(self._app, self._settings.http, WebLimits(self._settings.http.stall_timeout, peers=peers))
         async with contextlib.AsyncExitStack() as at_the_end:
+            at_the_end.callback(peers.close)
             ended = EndedSessions(self._settings.core.codex_home)
             for opened in (self._owners, ended):
                 try:

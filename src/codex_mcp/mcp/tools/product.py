@@ -43,6 +43,8 @@ class Product(Struct, frozen=True):
     tools: ToolBox
     aclose: Callable[[], Coroutine[Any, Any, None]] = _nothing
     """Called at the end, while the core still runs; cancelled by a further signal."""
+    refused: Callable[[str], None] | None = None
+    """Told why a connection was refused, to record it."""
     longest_grace: float = math.inf
     """Upper limit of `shutdown_grace`, in seconds."""
 
@@ -115,6 +117,6 @@ def team_product(
         stateless = settings.calls.protocol is not Protocol.LEGACY
         told = team_instructions(settings.sessions.tools)
         methods = Methods(table, CAPABILITIES, stateless, around, told, late.logged)
-        return Product(methods, tools.tools(), tools.aclose, LONGEST_GRACE)
+        return Product(methods, tools.tools(), tools.aclose, team.note_refused, LONGEST_GRACE)
 
     return make

@@ -1,0 +1,102 @@
+"""What /proc says about processes: their ancestors, and which of them hold a socket (Linux).
+
+Everything here may change while it is read. A parent counts only if its child still has it afterwards: a process that
+loses its parent gets another one at once, so no process id is followed that has passed to somebody else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from codex_mcp.access.verdicts import Process
+from codex_mcp.base.processes.offspring import PROC
+
+DEEPEST: Final = 256
+"""Ancestors of a process; a longer chain is not followed."""
+
+TRIES: Final = 20
+"""For a process whose ancestors end while they are read."""
+
+
+def process(pid: int) -> Process | None:
+    """None if there is no such process, or if we may not see it."""
+    try:
+        with open(f"{PROC}/{pid}/stat", "rb") as file:
+            text = file.read()
+    except OSError:
+        return None
+    name, _, rest = text.rpartition(b")")
+    fields = rest.split()
+    return Process(pid, int(fields[1]), name.partition(b"(")[2].decode(errors="replace"), int(fields[19]))
+
+
+def lineage(pid: int, stop_at: frozenset[int] = frozenset()) -> list[Process] | None:
+    """A process and its ancestors, up to the first in `stop_at`. None if it has ended, or changes all the time."""
+    for _ in range(TRIES):
+        found = process(pid)
+        if found is None:
+            return None
+        chain = [found]
+        while len(chain) < DEEPEST and chain[-1].pid not in stop_at and chain[-1].parent > 0:
+            child = chain[-1]
+            parent = process(child.parent)
+            now = process(child.pid)
+            if now is None or now.parent != child.parent or now.started != child.started:
+                break  # it has ended, or has another parent by now
+            if parent is None:
+                return chain  # hidden from us
+            chain.append(parent)
+        else:
+            return chain
+    return None
+
+
+def processes() -> list[int]:
+    """All that we can see, the newest first."""
+    with contextlib.suppress(OSError):
+        return sorted((int(name) for name in os.listdir(PROC) if name.isdecimal()), reverse=True)
+    return []
+
+
+def holds(pid: int, inode: int) -> bool:
+    """Whether a process has a socket open. Raises PermissionError if we may not know."""
+    return f"socket:[{inode}]" in _links(f"{PROC}/{pid}/fd")
+
+
+def _links(folder: str) -> Iterator[str]:
+    try:
+        names = os.listdir(folder)
+    except PermissionError:
+        raise
+    except OSError:
+        return  # it has ended
+    for name in reversed(names):  # a new connection is among the last
+        with contextlib.suppress(OSError):
+            yield os.readlink(f"{folder}/{name}")
+
+
+def status(pid: int) -> dict[str, str]:
+    """The lines of its `status`; empty if it has ended."""
+    with contextlib.suppress(OSError), open(f"{PROC}/{pid}/status", errors="replace") as lines:
+        return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return {}
+
+
+def users(pid: int) -> set[int]:
+    """The user ids of a process: real, effective, saved, and for files."""
+    return {int(word) for word in status(pid).get("Uid", "").split()}
+
+
+def is_confined(pid: int) -> bool:
+    """Whether it runs in a sandbox: Codex's takes away the right to gain any, for the process and all its children."""
+    return status(pid).get("NoNewPrivs") == "1"
+
+
+def shares_network(pid: int) -> bool:
+    """Whether it is in our network namespace, as far as we can see."""
+    with contextlib.suppress(OSError):
+        return os.readlink(f"{PROC}/{pid}/ns/net") == os.readlink(f"{PROC}/self/ns/net")
+    return True

@@ -1,0 +1,50 @@
+"""The client's socket of a connection, by its addresses."""
+
+import os
+import socket
+
+import pytest
+
+from codex_mcp.access import other_end as module
+from codex_mcp.access.other_end import address_of, is_here, other_end
+
+
+@pytest.mark.parametrize(
+    ("listening", "host", "connecting"),
+    [
+        (socket.AF_INET, "127.0.0.1", "127.0.0.1"),
+        (socket.AF_INET6, "::1", "::1"),
+        (socket.AF_INET6, "::", "127.0.0.1"),
+        (socket.AF_INET6, "::", "::ffff:127.0.0.1"),
+    ],
+)
+def test_both_ways_find_the_socket_of_the_client(
+    listening: socket.AddressFamily, host: str, connecting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        socket.create_server((host, 0), family=listening, dualstack_ipv6=host == "::") as listener,
+        socket.create_connection((connecting, listener.getsockname()[1])) as client,
+        listener.accept()[0] as accepted,
+    ):
+        theirs, ours = address_of(accepted.getpeername()), address_of(accepted.getsockname())
+        assert theirs is not None
+        assert ours is not None
+        assert is_here(theirs)
+        inode = os.fstat(client.fileno()).st_ino
+        found = other_end(theirs, ours)
+        assert found is not None
+        assert (found.inode, found.uid) == (inode, os.geteuid())
+        with monkeypatch.context() as without:
+            without.setattr(module, "NETLINK_SOCK_DIAG", 31)  # a kernel without it
+            assert other_end(theirs, ours) == found
+        client.close()
+        assert other_end(theirs, ours) is None
+
+
+def test_other_machines_are_not_here() -> None:
+    for far in ("192.0.2.1", "2001:db8::1"):
+        address = address_of((far, 80))
+        assert address is not None
+        assert not is_here(address)
+    assert address_of("/a/unix/socket") is None
+    assert address_of(None) is None

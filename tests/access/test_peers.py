@@ -1,0 +1,86 @@
+"""The check itself, with real processes: this process is the server."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from codex_mcp.access.other_end import address_of
+from codex_mcp.access.peers import Peers
+
+CONNECT = """
+import socket, sys
+opened = socket.socket(getattr(socket, sys.argv[1]))
+opened.connect(sys.argv[2] if sys.argv[1] == "AF_UNIX" else ("127.0.0.1", int(sys.argv[2])))
+print("connected", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def child(*arguments: str, **options: object) -> Iterator[None]:
+    """A process of ours that has connected, until the end of the block."""
+    argv = [sys.executable, "-c", CONNECT, *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, **options) as process:  # type: ignore[call-overload]
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"connected\n"
+        yield
+        process.stdin.close()
+
+
+def verdict(accepted: socket.socket) -> str | None:
+    theirs, ours = address_of(accepted.getpeername()), address_of(accepted.getsockname())
+    assert theirs is not None
+    assert ours is not None
+    return Peers().refusal_of(theirs, ours)
+
+
+def test_this_process_may_connect_to_itself_and_its_children_may_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)), listener.accept()[0] as accepted:
+            assert verdict(accepted) is None
+        ways: list[dict[str, object]] = [{}, {"start_new_session": True}, {"env": {}}]
+        for options in ways:
+            with child("AF_INET", str(port), **options), listener.accept()[0] as accepted:
+                assert "was started by an agent of this server" in (verdict(accepted) or "")
+
+
+def test_a_socket_that_a_child_shares_with_us_is_refused() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as client,
+        listener.accept()[0] as accepted,
+    ):
+        assert verdict(accepted) is None
+        argv = [sys.executable, "-c", "print(flush=True); input()"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(argv, stdin=pipe, stdout=pipe, pass_fds=[client.fileno()]) as sharing:
+            assert sharing.stdout is not None
+            sharing.stdout.readline()
+            assert verdict(accepted) is not None
+            sharing.communicate(b"\n")
+
+
+def test_a_connection_that_its_client_has_closed_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        socket.create_connection(listener.getsockname()).close()
+        with listener.accept()[0] as accepted:
+            assert "cannot see which process" in (verdict(accepted) or "")
+
+
+def test_the_same_holds_for_unix_sockets(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as client:
+        listener.bind(path)
+        listener.listen()
+        client.connect(path)
+        with listener.accept()[0] as accepted:
+            assert Peers().unix_refusal(accepted) is None
+        with child("AF_UNIX", path), listener.accept()[0] as accepted:
+            assert "was started by an agent" in (Peers().unix_refusal(accepted) or "")
+        os.unlink(path)
