@@ -1,5 +1,7 @@
 """The conversation methods on the real Codex, called without a transport."""
 
+import asyncio
+import contextlib
 import os
 from pathlib import Path
 from uuid import uuid4
@@ -8,8 +10,9 @@ import pytest
 
 from codex_mcp.conversations import conversations
 from codex_mcp.conversations.listeners import MOST
-from codex_mcp.conversations.server.one_off import MOST_OUTPUT
+from codex_mcp.conversations.server.one_off import AT_ONCE_OF_ONE, LONGEST_MS, MOST_OUTPUT
 from tests.support.core.callers import Json, TalkingClient, talking
+from tests.support.servers.doorbell import doorbell
 
 DONE = "codex/event/task_complete"
 SAY = '[[scene: say text="Hello."]]'
@@ -244,6 +247,34 @@ async def test_the_server_is_described_and_configured(tmp_path: Path) -> None:
         config.rmdir()
         assert await client.call("fuzzyFileSearch", query="x", roots=[str(tmp_path / "work")]) == {"files": []}
         assert (await client.error("gitDiffToRemote", cwd=os.sep))[0] == -32600
+
+
+async def test_one_principal_leaves_room_for_the_commands_of_others(tmp_path: Path) -> None:
+    full = {"sandboxPolicy": {"mode": "danger-full-access"}}
+    async with contextlib.AsyncExitStack() as stack:
+        methods, _model = await stack.enter_async_context(talking(tmp_path))
+        greedy, modest = TalkingClient(methods), TalkingClient(methods, "two")
+        modest.principal = "modest"
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        running = []
+        for number in range(AT_ONCE_OF_ONE):
+            bell = tmp_path / f"bell{number}"
+            rung = await stack.enter_async_context(doorbell(bell))
+            command = ["sh", "-c", f"echo > {bell}; sleep 600"]
+            running.append(
+                tasks.create_task(greedy.call("execOneOffCommand", command=command, timeoutMs=600_000, **full))
+            )
+            await rung.wait()
+        assert await greedy.error("execOneOffCommand", command=["true"], **full) == (
+            -32600,
+            "8 commands of yours run already; wait for one to end",
+        )
+        assert (await modest.call("execOneOffCommand", command=["echo", "hi"], **full))["stdout"] == "hi\n"
+        for each in running:
+            each.cancel()
+    too_long = {"command": ["true"], "timeoutMs": LONGEST_MS + 1}
+    async with talking(tmp_path / "second") as (methods, _model):
+        assert (await TalkingClient(methods).error("execOneOffCommand", **too_long))[0] == -32602
 
 
 async def test_commands_run_and_are_ended(tmp_path: Path) -> None:

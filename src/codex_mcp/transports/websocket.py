@@ -329,16 +329,13 @@ class Endpoint(Struct, frozen=True):
     """Given the Authorization header: why the connection is refused, or None."""
     is_full: Callable[[], bool]
     connections: Connections = msgspec.field(default_factory=partial(Connections, held_bytes=HELD_BYTES))
-    peers: Peers | None = None
-    """Refuses processes that agents started; None serves everyone."""
+    peers: Peers | None = None  # refuses processes that agents started; None serves everyone
 
 
 async def listen(host: str, port: int, endpoint: Endpoint) -> asyncio.Server:
     """Accept WebSockets on `/`, and answer `/readyz`."""
-    websocket = partial(_websocket, endpoint)
-    return await asyncio.get_running_loop().create_server(
-        lambda: FirstBytes(websocket, endpoint.connections, endpoint.peers), host, port
-    )
+    accept = partial(FirstBytes, partial(_websocket, endpoint), endpoint.connections, endpoint.peers)
+    return await asyncio.get_running_loop().create_server(accept, host, port)
 
 
 def _websocket(endpoint: Endpoint, transport: asyncio.Transport) -> asyncio.BufferedProtocol:

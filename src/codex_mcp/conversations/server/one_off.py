@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections import Counter
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -33,11 +34,12 @@ MARK: Final = "CODEX_ONE_OFF"
 MARK_BYTES: Final = 8
 
 TIMEOUT_MS: Final = 10_000
-LONGEST_MS: Final = 24 * 3600 * 1000
-"""A day."""
+LONGEST_MS: Final = 3600 * 1000
+"""An hour: a command has no progress and no name by which it could be stopped; longer work is an agent's."""
 
-AT_ONCE: Final = 16
-"""Commands that run at once, of all clients; more are refused."""
+AT_ONCE: Final = 64
+AT_ONCE_OF_ONE: Final = 8
+"""Commands that run at once, of all principals and of one of them; more are refused."""
 
 MOST_OUTPUT: Final = 8 << 20
 """Bytes of stdout that the answer has, and as many of stderr. The rest is dropped."""
@@ -67,24 +69,25 @@ class OneOffCommands:
     def __init__(self, threads: Threads, settings: CoreSettings) -> None:
         self._threads = threads
         self._settings = settings
-        self._running = 0
+        self._running: Counter[str] = Counter()
+        """By principal."""
 
     async def run(self, caller: Caller, params: wire.ExecOneOffCommand) -> wire.Executed:
-        seconds = self._checked(params)
+        seconds = self._checked(params, caller.principal)
         cwd = _folder(params.cwd)
         policy = UNSET if params.sandbox_policy is None else dict(core_policy(params.sandbox_policy, cwd))
         mark = os.urandom(MARK_BYTES).hex()
         request = CommandExec(list(params.command), mark, {MARK: mark}, cwd, MOST_OUTPUT, policy, disable_timeout=True)
-        self._running += 1
+        self._running[caller.principal] += 1
         try:
             core = await self._threads.supervisor.core()
             return _outcome(await self._executed(core, request, seconds))
         except (CoreError, Refused) as exc:
             raise failed(f"exec failed: {str(exc).removeprefix(SPAWN_FAILED)}") from exc
         finally:
-            self._running -= 1
+            self._running -= Counter((caller.principal,))  # forgets a principal without commands
 
-    def _checked(self, params: wire.ExecOneOffCommand) -> float:
+    def _checked(self, params: wire.ExecOneOffCommand, principal: str) -> float:
         """Its timeout in seconds."""
         if not params.command:
             raise refused("command must not be empty")
@@ -93,8 +96,10 @@ class OneOffCommands:
             raise invalid_params(f"timeoutMs must be between 0 and {LONGEST_MS}")
         if is_elsewhere(self._settings.default_environment):
             raise refused("execOneOffCommand runs on the server's machine, but this server runs commands elsewhere")
-        if self._running >= AT_ONCE:
-            raise refused(f"{AT_ONCE} commands run already; wait for one to end")
+        if self._running[principal] >= AT_ONCE_OF_ONE:
+            raise refused(f"{AT_ONCE_OF_ONE} commands of yours run already; wait for one to end")
+        if self._running.total() >= AT_ONCE:
+            raise refused(f"{AT_ONCE} commands of all clients run already; wait for one to end")
         return limit / 1000
 
     async def _executed(self, core: Core, request: CommandExec, seconds: float) -> wire.Executed:
