@@ -186,6 +186,8 @@ READS = {"open", "os.open", "os.fdopen", "io.open", "io.FileIO", "codecs.open", 
 READING_METHODS = {"read_text", "read_bytes", "copyfile", "copy", "copy2", "copytree", "move"}
 
 OPENED_ELSEWHERE = {
+    "access.other_end": "/proc",
+    "access.process_tree": "/proc",
     "base.files": "the one place",
     "base.logs": "writes the log, which may be a pipe or a terminal that the user names; never waits for it",
     "base.disk.scratch": "opens folders of its own",
@@ -224,7 +226,7 @@ def called(node: ast.Call) -> str:
     return ""
 
 
-OWN_THREADS = {"team.records.audit", "transports.stdio"}
+OWN_THREADS = {"access.peers", "team.records.audit", "transports.stdio"}
 """Modules with a thread of their own for as long as the server runs. It ends with the process."""
 
 
