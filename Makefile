@@ -6,6 +6,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 SETUP := .venv/.setup-done
 JUDGES := judges/node_modules/.setup-done
 FIRST_SDK := .venv-mcp1/.setup-done
+FRAMEWORKS := .venv-frameworks/.setup-done
 PEERS := .venv-peers/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -63,7 +64,7 @@ lowest: setup ## install the lowest versions that pyproject.toml allows, and run
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python --no-deps --editable .
 	@.venv-lowest/bin/pytest -q --numprocesses=2 --dist=worksteal $(LOWEST_TESTS)
 
-judges: $(JUDGES) $(FIRST_SDK) ## download the real clients and run the tests that use them
+judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## download the real clients and run the tests that use them
 	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal tests/judges
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
@@ -74,16 +75,23 @@ $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 	@cd judges && "$(CURDIR)/$(BIN)/node" node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
-# The Python SDK of the first generation, which clients still use; it and the second one do not fit into one environment.
+# The Python SDK of the first generation, which clients still use, and LangChain's adapters for it; it and the second one do not
+# fit into one environment.
 $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	$(MAKE_VENV)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
-codex: $(JUDGES) $(FIRST_SDK) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table
+# Agent frameworks on the SDK of the second generation: OpenAI Agents SDK, Google ADK, Pydantic AI.
+$(FRAMEWORKS): requirements/frameworks.txt | $(SETUP)
+	$(MAKE_VENV)
+	@.venv-frameworks/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/frameworks.txt
+	@touch $@
+
+codex: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table
 	@$(BIN)/python -m tests.versions $(VERSION)
 
-soak: setup ## run real servers with 500 badly behaved clients and 10,000 short processes; race writers of mail
+soak: setup ## run real servers with 500 badly behaved clients, 1,000 random ones and 10,000 short processes; race writers of mail
 	@$(BIN)/python -m tests.soak
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
@@ -152,13 +160,16 @@ $(PEERS): requirements/peers.txt | $(SETUP)
 lock: setup ## resolve the versions in requirements again
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
-	@echo 'mcp>=1,<2' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
+	@printf '%s\n' 'mcp>=1,<2' 'langchain-mcp-adapters<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
 	@printf '%s\n' 'fastmcp>=4,<5' 'mcp>=2,<3' 'httptools<1' 'uvloop<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/peers.txt >/dev/null
+	@printf '%s\n' 'openai-agents<1' 'pydantic-ai-slim[mcp]>=2,<3' 'google-adk[mcp]>=2,<3' | $(BIN)/uv pip compile - --universal --python-version 3.11 \
+		--upgrade --generate-hashes --no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs \
+		-o requirements/frameworks.txt >/dev/null
 	@rm -f judges/package-lock.json
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that make has created
-	@rm -rf .venv .venv-lowest .venv-mcp1 .codex-versions .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-lowest .venv-mcp1 .venv-frameworks .codex-versions .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -44,6 +44,7 @@ def tested() -> list[Tested]:
         Tested("Claude Code", npm("@anthropic-ai/claude-code"), "stdio, HTTP, teams, `install`, `migrate`", "judges"),
         Tested("Codex as a client", npm("codex-new"), "stdio, HTTP, `install`, `migrate`", "judges"),
         Tested("MCP Inspector", npm("@modelcontextprotocol/inspector"), "stdio, HTTP, `install`, `migrate`", "judges"),
+        Tested("Gemini CLI", npm("@google/gemini-cli"), "stdio, HTTP", "judges"),
         Tested("Python SDK", f"{pypi('mcp')}, {pypi('mcp', 'mcp1')}", "stdio, HTTP", "acceptance, judges"),
         Tested(
             "TypeScript SDK",

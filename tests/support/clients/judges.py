@@ -38,6 +38,11 @@ def first_python_sdk() -> str:
     return str(_there(ROOT / ".venv-mcp1/bin/python", "make judges"))
 
 
+def frameworks() -> str:
+    """The Python that has the agent frameworks on the second generation of the SDK."""
+    return str(_there(ROOT / ".venv-frameworks/bin/python", "make judges"))
+
+
 def judge(name: str) -> str:
     """The program of a client."""
     modules = NODE_MODULES if name != "codex" else Path(os.environ.get("CODEX_UNDER_TEST") or NODE_MODULES)
