@@ -53,7 +53,7 @@ async def test_a_name_that_is_none_starts_nothing(tmp_path: Path) -> None:
 async def test_as_many_agents_as_may_be_and_no_more(tmp_path: Path) -> None:
     async with local_team(tmp_path, max_concurrent_threads=1) as local:
         first = await local.start()
-        with pytest.raises(TeamRefused, match="1 agents of yours are active"):
+        with pytest.raises(TeamRefused, match="1 agent of yours is active, which is the limit"):
             await local.start()
         await local.start("theirs", principal="another")
         await local.team.closing.close(first.agent.codex_id, "local")

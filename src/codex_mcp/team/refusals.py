@@ -94,10 +94,8 @@ def closed(agent: Agent) -> TeamRefused:
 
 
 def too_many(limit: int) -> TeamRefused:
-    text = (
-        f"{limit} agents of yours are active, which is the limit (max_concurrent_threads). Close one with codex_close, "
-        "or raise the limit."
-    )
+    active = "1 agent of yours is active" if limit == 1 else f"{limit} agents of yours are active"
+    text = f"{active}, which is the limit (max_concurrent_threads). Close one with codex_close, or raise the limit."
     return TeamRefused(Why.TOO_MANY, text, limit=limit)
 
 
