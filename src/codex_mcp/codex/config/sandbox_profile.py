@@ -1,7 +1,7 @@
 """Pure. The permission profile that allows what a sandbox policy allows, with further entries for single paths.
 
 A sandbox policy of the app-server cannot treat a single file in its own way; a permission profile can. Measured with
-0.163.0 and 0.169.0: this profile protects `.git`, `.agents` and `.codex` and closes the network as the policy does.
+0.163.0 only: this profile protects `.git`, `.agents` and `.codex` and closes the network as the policy does.
 
     read    a path in a writable folder: EROFS on write, EBUSY on unlink and rename
     write   a further writable path
