@@ -92,6 +92,11 @@ def test_a_picture_is_told_with_what_is_known_of_it() -> None:
     }
 
 
+def test_a_picture_without_its_data_has_an_empty_result() -> None:
+    """0.153.4 always sent a string, and its clients read one."""
+    assert picture_end(ImageGeneration("ig-1", status="completed", result=None))["result"] == ""
+
+
 def agent_call(tool: str) -> CollabToolCall:
     states = {"thread-2": AgentState("completed", "all green")}
     return CollabToolCall("call-5", None, tool, "thread-1", ["thread-2"], "Test it.", "gpt-5.5", "low", states)

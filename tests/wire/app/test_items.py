@@ -9,6 +9,7 @@ from codex_mcp.wire.app.items import (
     CommandExecution,
     FileChange,
     FileUpdate,
+    ImageGeneration,
     Item,
 )
 
@@ -53,3 +54,9 @@ def test_a_moved_file_is_read_although_its_target_is_in_snake_case() -> None:
 def test_an_unknown_item_cannot_be_read() -> None:
     with pytest.raises(msgspec.ValidationError, match="hologram"):
         msgspec.convert({"type": "hologram", "id": "h"}, Item)
+
+
+@pytest.mark.parametrize("result", [{}, {"result": None}], ids=["missing", "null"])
+def test_an_image_may_come_without_its_data(result: dict[str, object]) -> None:
+    sent = {"type": "imageGeneration", "id": "ig-1", "status": "completed", "savedPath": "/x/i.png", **result}
+    assert msgspec.convert(sent, Item) == ImageGeneration("ig-1", status="completed", saved_path="/x/i.png")

@@ -78,7 +78,7 @@ def picture_end(item: ImageGeneration) -> dict[str, object]:
         "call_id": item.id,
         "status": item.status,
         **present(revised_prompt=item.revised_prompt),
-        "result": item.result,
+        "result": item.result or "",
         **present(saved_path=item.saved_path),
     }
 

@@ -193,7 +193,8 @@ class ImageView(AnyItem, frozen=True, tag="imageView"):
 
 class ImageGeneration(AnyItem, frozen=True, tag="imageGeneration"):
     status: str = ""
-    result: str = ""
+    result: str | None = None
+    """The image in base64, up to 0.165."""
     revised_prompt: str | None = None
     saved_path: str | None = None
 
