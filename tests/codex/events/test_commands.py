@@ -79,8 +79,8 @@ def test_words_are_those_that_were_joined(words: list[str]) -> None:
     assert argv(shlex.join(words)) == words
 
 
-def test_a_command_that_cannot_be_split_is_one_word() -> None:
-    assert argv("echo 'unfinished") == ["echo 'unfinished"]
+def test_a_command_that_cannot_be_split_is_a_script() -> None:
+    assert argv("echo 'unfinished") == ["bash", "-lc", "echo 'unfinished"]
 
 
 def test_what_a_command_does_is_said_in_the_old_names() -> None:

@@ -4,9 +4,10 @@ import shlex
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from codex_mcp.codex.events.commands import argv
 from codex_mcp.codex.reading import read_question
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
@@ -116,7 +117,7 @@ def test_a_form_with_fields_is_never_taken_for_codex_asking_about_a_tool() -> No
 
 
 @pytest.mark.parametrize(
-    ("line", "argv"),
+    ("line", "words"),
     [
         ("touch a.txt", ("touch", "a.txt")),
         ("/bin/bash -lc 'a && b'", ("/bin/bash", "-lc", "a && b")),
@@ -124,13 +125,19 @@ def test_a_form_with_fields_is_never_taken_for_codex_asking_about_a_tool() -> No
         ("", ()),
     ],
 )
-def test_a_command_line_becomes_a_list(line: str, argv: tuple[str, ...]) -> None:
-    assert command_argv(line) == argv
+def test_a_command_line_becomes_a_list(line: str, words: tuple[str, ...]) -> None:
+    assert command_argv(line) == words
+
+
+@given(st.text())
+@example("echo 'x")
+def test_events_and_questions_have_one_list_for_a_command(line: str) -> None:
+    assert list(command_argv(line)) == argv(line)
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_a_joined_command_splits_into_what_was_joined(argv: list[str]) -> None:
-    assert command_argv(shlex.join(argv)) == tuple(argv)
+def test_a_joined_command_splits_into_what_was_joined(words: list[str]) -> None:
+    assert command_argv(shlex.join(words)) == tuple(words)
 
 
 def test_a_request_that_we_do_not_know_says_so() -> None:

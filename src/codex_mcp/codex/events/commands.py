@@ -17,11 +17,11 @@ SOURCE_ONCE_RUNNING: Final = "unified_exec_startup"
 
 
 def argv(command: str) -> list[str]:
-    """The command's words. The app-server joins them with POSIX quoting."""
+    """The command's words, which the app-server joins with POSIX quoting. A line that cannot be split is a script."""
     try:
         return shlex.split(command)
     except ValueError:
-        return [command]
+        return ["bash", "-lc", command]
 
 
 def parsed_commands(actions: list[CommandAction]) -> list[dict[str, object]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from codex_mcp.codex.events.commands import parsed_commands
+from codex_mcp.codex.events.commands import argv, parsed_commands
 from codex_mcp.wire.app.questions import (
     Asked,
     CommandApproval,
@@ -153,12 +153,8 @@ def question_from(
 
 
 def command_argv(command_line: str) -> tuple[str, ...]:
-    """The command as a list, as in 0.153.4. A line that cannot be split becomes a script."""
-    try:
-        argv = shlex.split(command_line)
-    except ValueError:
-        return ("bash", "-lc", command_line)
-    return tuple(argv)
+    """The command as a list, as in 0.153.4 and in the events of the command."""
+    return tuple(argv(command_line))
 
 
 def _command(asked: CommandApproval) -> Question:
