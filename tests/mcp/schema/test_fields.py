@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.schema.fields import BadArguments, Field, FieldKind, input_schema, read_arguments
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, Field, FieldKind, input_schema, read_arguments
 from tests.support.json_values import JSON_VALUES
 
 FIELDS = (
@@ -133,3 +133,20 @@ def test_whatever_is_sent_is_read_or_refused(arguments: dict[str, object]) -> No
 
 def test_an_open_schema_admits_more_than_it_lists() -> None:
     assert input_schema(()) == {"type": "object", "properties": {}, "required": []}
+
+
+@pytest.mark.parametrize("tool", ["codex", "codex-reply", "review", "atm_send"])
+def test_an_error_names_the_argument_unless_0_153_4_did_not(tool: str) -> None:
+    is_old = tool.startswith("codex")
+    begins = BAD_ARGUMENTS if is_old else f"Failed to parse the arguments of {tool}: "
+    for wrong in ({"prompt": 1}, {"background": 1}, {"wait-seconds": -1}, {"approval-policy": "none"}):
+        (name,) = wrong
+        with pytest.raises(BadArguments) as refused:
+            read(**wrong)
+        text = refused.value.told(tool)
+        assert text.startswith(begins)
+        assert (f"`{name}`" in text) is (not is_old or name in ("background", "wait-seconds"))
+
+
+def test_an_error_of_its_own_words_is_told_as_it_is() -> None:
+    assert BadArguments("No such thread").told("codex_wait") == "No such thread"

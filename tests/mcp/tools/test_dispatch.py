@@ -38,6 +38,28 @@ def refusal(text: str) -> Json:
             {"prompt": "hi", "sandbox": "none"},
             f"{BAD}unknown variant `none`, expected one of `read-only`, `workspace-write`, `danger-full-access`",
         ),
+        (
+            "codex",
+            {"prompt": "hi", "resetSession": "maybe"},
+            f'{BAD}`resetSession`: invalid type: string "maybe", expected a boolean',
+        ),
+        (
+            "codex",
+            {"prompt": "hi", "wait_seconds": -1},
+            f"{BAD}`wait-seconds`: invalid value: -1, expected a number that is not negative",
+        ),
+        (
+            "codex_wait",
+            {"mode": "any"},
+            "Failed to parse the arguments of codex_wait: `mode`: unknown variant `any`, expected one of "
+            "`first`, `all`",
+        ),
+        (
+            "codex_wait",
+            {"prompt": "hi"},
+            "Failed to parse the arguments of codex_wait: unknown field `prompt`, expected one of "
+            "`threadIds`, `mode`, `again`, `offset`, `timeout-seconds`",
+        ),
         ("codex-reply", {"threadId": NOBODY}, f"{BAD}missing field `prompt`"),
         (
             "codex-reply",

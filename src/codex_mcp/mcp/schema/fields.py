@@ -16,6 +16,15 @@ from typing import Final
 from msgspec import Struct
 
 BAD_ARGUMENTS: Final = "Failed to parse configuration for Codex tool: "
+BAD_ARGUMENTS_OF: Final = "Failed to parse the arguments of {}: "
+"""Of a tool that 0.153.4 did not have."""
+
+OLD_TOOLS: Final = ("codex", "codex-reply")
+OLD_NAMES: Final = (
+    *("prompt", "model", "cwd", "approval-policy", "sandbox", "config", "base-instructions", "developer-instructions"),
+    *("compact-prompt", "threadId", "conversationId"),
+)
+"""Tools and arguments of 0.153.4. It did not name the argument in its errors."""
 
 LARGEST_NUMBER: Final = 1e308
 """Numbers become floats; a larger integer does not fit."""
@@ -23,6 +32,20 @@ LARGEST_NUMBER: Final = 1e308
 
 class BadArguments(Exception):
     """The arguments are invalid; the text says why."""
+
+    def __init__(self, text: str, argument: str = "") -> None:
+        """`argument`: the one that is wrong, if the text does not name it."""
+        super().__init__(text)
+        self._argument = argument
+
+    def told(self, tool: str) -> str:
+        """The text for a caller of this tool."""
+        reason = str(self).removeprefix(BAD_ARGUMENTS)
+        if reason == str(self):
+            return reason
+        is_old = tool in OLD_TOOLS
+        name = f"`{self._argument}`: " if self._argument and not (is_old and self._argument in OLD_NAMES) else ""
+        return f"{BAD_ARGUMENTS if is_old else BAD_ARGUMENTS_OF.format(tool)}{name}{reason}"
 
 
 class FieldKind(StrEnum):
@@ -116,12 +139,13 @@ def _kebab(name: str) -> str:
 
 def _checked(field: Field, value: object) -> object:
     if not _fits(field.kind, value):
-        raise BadArguments(f"{BAD_ARGUMENTS}invalid type: {_described(value)}, expected {field.kind}")
+        raise BadArguments(f"{BAD_ARGUMENTS}invalid type: {_described(value)}, expected {field.kind}", field.name)
     if field.choices and value not in field.choices:
-        raise BadArguments(f"{BAD_ARGUMENTS}unknown variant `{value}`, expected {_one_of(field.choices)}")
+        raise BadArguments(f"{BAD_ARGUMENTS}unknown variant `{value}`, expected {_one_of(field.choices)}", field.name)
     if field.kind is FieldKind.NUMBER and isinstance(value, (int, float)) and not 0 <= value <= LARGEST_NUMBER:
         shown = f"{value:g}" if abs(value) <= LARGEST_NUMBER else "number"
-        raise BadArguments(f"{BAD_ARGUMENTS}invalid value: {shown}, expected a number that is not negative")
+        text = f"{BAD_ARGUMENTS}invalid value: {shown}, expected a number that is not negative"
+        raise BadArguments(text, field.name)
     least, most = field.bounds or (-math.inf, math.inf)
     if field.bounds and isinstance(value, (int, float)) and not least <= value <= most:
         raise BadArguments(f"{BAD_ARGUMENTS}invalid value: `{field.name}` must be from {least} to {most}")

@@ -83,7 +83,9 @@ class Tools:
             return await body(call, arguments or {})
         except ConfigRefused as exc:
             return results.refused(f"{CONFIG_REFUSED}{exc}")
-        except (BadArguments, Refused) as exc:
+        except BadArguments as exc:
+            return results.refused(exc.told(name))
+        except Refused as exc:
             return results.refused(str(exc))
         except CoreError as exc:
             return results.refused(f"Failed to start Codex session: {exc}")

@@ -74,8 +74,8 @@ class MailTools:
         try:
             arguments = _arguments(agent_fields(tool), asked.arguments if isinstance(asked.arguments, dict) else {})
         except BadArguments as exc:
-            self._audit(tool, member.mailbox, AuditOutcome.REFUSED, error=str(exc))
-            return tool_answer(str(exc), is_error=True)
+            self._audit(tool, member.mailbox, AuditOutcome.REFUSED, error=exc.told(tool.name))
+            return tool_answer(exc.told(tool.name), is_error=True)
         try:
             arguments = replace(arguments, hops=self._team.injection.hops_of(member))
             return tool_answer(results.in_words(await self._done(tool, member.mailbox, arguments)))
