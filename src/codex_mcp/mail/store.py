@@ -249,7 +249,7 @@ class MailStore:
         if os.path.lexists(inbox):
             return
         make_private_folder(self.layout.inboxes(address.team))
-        _create(draft)
+        _create(draft, b"[]\n")
         try:
             with contextlib.suppress(FileExistsError):
                 os.link(draft, inbox)  # in one step, and never over what another program has written meanwhile
@@ -269,9 +269,10 @@ class MailStore:
         return [member.name for member in self._config(team).members] or self.layout.agents(team)
 
 
-def _create(draft: str) -> None:
+def _create(draft: str, data: bytes = b"") -> None:
+    """An empty draft waits for its message; one with other bytes is the version that a message has replaced."""
     descriptor = open_regular(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW)
     try:
-        os.write(descriptor, b"[]\n")
+        os.write(descriptor, data)
     finally:
         os.close(descriptor)
