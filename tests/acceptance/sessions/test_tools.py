@@ -114,7 +114,9 @@ async def test_a_review_looks_at_what_it_is_told_to(tmp_path: Path) -> None:
             assert told in texts(model)
             assert str(folder) in texts(model)
             assert asked(model)[0] == "gpt-5.4"
-            assert answer["content"] == result["content"][0]["text"] != ""
+            assert answer["content"] != ""
+            how = f"threadId: {answer['threadId']} (codex-reply continues the thread)"
+            assert result["content"][0]["text"] == f"{answer['content']}\n\n{how}"
         # a review is a thread that can be continued, and no session
         await server.run("codex-reply", {"threadId": answer["threadId"], "prompt": "why?"})
         assert await sessions(server) == []
