@@ -16,9 +16,16 @@ QUOTE: Final = r"\\{0,16}[\"']"
 IS: Final = rf"(?:{QUOTE})?\s{{0,8}}(?::=|=>|[=:]|%3[ADad])\s{{0,8}}"
 """The text between a name and its value."""
 
+TAIL: Final = (
+    r"(?:[_-]?(?:base(?:64)?|b64|data|hex|pem|old|new|prev(?:ious)?|current|next|primary|secondary|default"
+    r"|prod(?:uction)?|staging|dev|test|\d{1,3}))?"
+)
+"""What a name may have behind the telling word, as in `SECRET_KEY_BASE` or `API_KEY_2`."""
+
 VALUE: Final = (
-    # Quoted: up to the same quote with as many backslashes, or to the end of the line if the text was cut.
-    rf"(?:(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
+    # Quoted, also as a shell writes it ($'…') or Python (b'…'): up to the same quote with as many backslashes, or to
+    # the end of the line if the text was cut.
+    rf"(?:(?:[$@]|(?<=\s)[bBrRuUfF]{{1,2}})?(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
     r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]])+))"
 )
 
@@ -29,7 +36,8 @@ KEY_KINDS: Final = (
 """Keys that give access. Others, such as a primary key or a cache key, do not."""
 
 TOKEN_KINDS: Final = (
-    *("access", "api", "auth", "bearer", "bot", "csrf", "id", "oauth", "refresh", "secret", "session", "user"),
+    *("access", "api", "auth", "bearer", "bot", "csrf", "id", "identity", "oauth", "refresh", "registry", "secret"),
+    *("session", "user"),
 )
 
 
@@ -47,11 +55,32 @@ VALUES: Final = (
         "named-secret",
         ("secret", "passw", "passphrase", "credential"),
         r"(?i:(?:secret(?:[_-]?(?:access[_-]?)?key|[_-]?(?:id|token|value))?|passw(?:or)?d|passphrase|credential)s?"
-        rf"{IS}{VALUE})",
+        rf"{TAIL}{IS}{VALUE})",
     ),
-    Rule("named-password", ("_pass", "-pass", "_pwd", "-pwd"), rf"(?i:[_-](?:pass|pwd){IS}{VALUE})"),
-    Rule("named-key", ("key",), rf"(?i:(?=keys?{IS}){_after(*KEY_KINDS)}keys?{IS}{VALUE})"),
-    Rule("named-token", ("token",), rf"(?i:(?=token{IS})(?:(?<=[_-])|{_after(*TOKEN_KINDS)})token{IS}{VALUE})"),
+    Rule("named-password", ("_pass", "-pass", "_pwd", "-pwd"), rf"(?i:[_-](?:pass|pwd){TAIL}{IS}{VALUE})"),
+    Rule("variable-password", ("pass=",), rf"(?<=[A-Z0-9])(?<!BY)(?<!COM)PASS={VALUE}"),
+    # PWD is also the working folder.
+    Rule("connection-password", ("pwd",), rf"(?i:(?:(?<=;)|(?<=;\s))pwd\s{{0,8}}=\s{{0,8}}{VALUE})"),
+    Rule(
+        "pwd",
+        ("pwd",),
+        rf"(?i:<START>pwd(?:{QUOTE}\s{{0,8}}:|(?:{QUOTE})?\s{{0,8}}=)\s{{0,8}}"
+        rf"(?!(?:{QUOTE})?(?:[/~$.%`<(=]|[a-z]:[\\/])){VALUE})",
+    ),
+    Rule("named-key", ("key",), rf"(?i:(?=keys?{TAIL}{IS}){_after(*KEY_KINDS)}keys?{TAIL}{IS}{VALUE})"),
+    Rule(
+        "named-token",
+        ("token",),
+        rf"(?i:(?=token{TAIL}{IS})(?:(?<=[_-])|{_after(*TOKEN_KINDS)})token{TAIL}{IS}{VALUE})",
+    ),
+    Rule("npm-auth", ("_auth",), rf"(?i:<START>_auth{IS}{VALUE})"),
+    Rule(
+        "auth",
+        ("auth",),
+        # Base64, as in Docker's configuration, and not the name of a method.
+        rf"(?i:<START>auth{IS}(?:{QUOTE})?(?-i:(?=[\w+/=-]{{8}})(?=[A-Za-z+/_-]{{0,200}}[0-9=])(?=[a-z0-9+/_-]{{0,200}}[A-Z]))"
+        r"(?P<secret>[\w+/-]{6,}={0,2})(?![\w.(]))",
+    ),
     # By itself, the word also appears in compiler errors ("unexpected token: name").
     Rule("token", ("token",), rf"(?i:<START>token(?:{QUOTE}\s{{0,8}}:|(?:{QUOTE})?\s{{0,8}}=)\s{{0,8}}{VALUE})"),
     Rule("token-text", ("token",), r"(?i:<START>token:\s{0,8}(?=[\w.~+/=-]{0,64}\d)(?P<secret>[\w.~+/=-]{8,}))"),
@@ -79,6 +108,32 @@ VALUES: Final = (
 )
 """Values that are secret by their name."""
 
+BLANK: Final = r"(?:\s|\\{1,16}[nrt]){1,16}"
+WORD: Final = r"[^\s\"'\\,;&|]{1,256}"
+NEXT: Final = rf"(?:{QUOTE})?[\s,]{{1,8}}(?:{QUOTE})?"
+"""The text between two words of a command line, or between two strings of a JSON array."""
+
+DASH_P: Final = rf"-p(?:=|(?:{QUOTE})?[\s,]{{1,8}})?{VALUE}"
+
+COMMANDS: Final = (
+    Rule("sshpass", ("sshpass",), rf"sshpass(?:{NEXT}-(?:v{{1,3}}|P\s{{0,8}}{WORD})){{0,4}}{NEXT}{DASH_P}"),
+    Rule(
+        "registry-login",
+        ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oras", "crane"),
+        rf"(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane)(?:{NEXT}{WORD}){{0,4}}?{NEXT}login"
+        rf"(?:{NEXT}{WORD}){{0,8}}?{NEXT}{DASH_P}",
+    ),
+    Rule(
+        "netrc",
+        ("machine", "default"),
+        rf"<START>(?:machine{BLANK}{WORD}|default)(?:{BLANK}(?:login|account){BLANK}{WORD}){{1,2}}{BLANK}password{BLANK}{VALUE}",
+    ),
+    Rule(
+        "netrc-machine", ("machine",), rf"<START>machine{BLANK}(?=[\w-]{{1,64}}\.){WORD}{BLANK}password{BLANK}{VALUE}"
+    ),
+)
+"""Passwords in command lines and in the file that curl and git read."""
+
 HEADERS: Final = (
     Rule(
         "bearer",
@@ -95,6 +150,18 @@ HEADERS: Final = (
 
 ADDRESSES: Final = (
     Rule("url-password", ("://",), r"://[^/\s:@\"'\\]{0,256}:(?P<secret>[^/\s\"'\\]+)(?=@)"),
+    # With a slash it could also be a port and a path.
+    Rule(
+        "url-password-slash",
+        ("://",),
+        r"://(?!\[)[^/\s:@\"'\\]{0,256}:(?!\d{1,5}[/?#])(?P<secret>[^\s\"'\\<>`]{1,256})(?=@[\w\[%])",
+    ),
+    Rule(
+        "url-password-digits",
+        ("://",),
+        r"(?i:(?<!http)(?<!https)(?<!ws)(?<!wss)://(?!\[)[^/\s:@\"'\\]{0,256}:"
+        r"(?P<secret>[^\s\"'\\<>`?#@]{1,256})(?=@[\w\[%]))",
+    ),
     Rule("url-user", ("://",), r"(?i:(?:(?<=http)|(?<=https))://(?P<secret>[^/\s:@\"'\\?#]+)(?=@))"),
     Rule("url-long-user", ("://",), r"://(?P<secret>[^/\s:@\"'\\?#]{20,})(?=:[^/\s@\"'\\]{0,256}@|@)"),
     Rule("slack-webhook", ("hooks.slack.com/",), r"(?i:hooks\.slack\.com/[a-z]+/(?P<secret>[\w/+-]{8,}))"),
@@ -133,11 +200,21 @@ KNOWN: Final = (
     _prefix("hugging-face", ("hf_",), r"hf_[A-Za-z0-9]{20,}"),
     _prefix("models", ("gsk_", "r8_", "xai-", "pplx-"), r"(?:gsk_|r8_|xai-|pplx-)[A-Za-z0-9]{20,}"),
     _prefix("sendgrid", ("sg.",), r"SG\.[\w-]{8,}\.[\w-]{8,}"),
+    _prefix("docker", ("dckr_",), r"dckr_[a-z]{3}_[\w-]{10,}"),
+    _prefix("figma", ("figd_", "figo_", "figr_", "figu_"), r"fig[doru]_[\w-]{16,}"),
+    _prefix("atlassian", ("atbb", "atatt", "atctt"), r"AT(?:BB|ATT|CTT)[\w=-]{20,}"),
+    _prefix("circle-ci", ("ccipat_", "cciprj_"), r"CCIP(?:AT|RJ)_[\w-]{16,}"),
+    _prefix(
+        "openai-refresh",
+        ("rt_",),
+        # Names such as rt_mutex_lock consist of short words in lower case.
+        r"(?<![_-])rt_(?:[A-Za-z0-9]{20}|(?=[\w.-]{0,64}\d)(?=[\w.-]{0,64}[A-Z])(?=[\w.-]{0,64}[a-z])[\w.-]{16})[\w.-]*",
+    ),
     _prefix("digital-ocean", ("do",), r"do[opr]_v1_[a-f0-9]{16,}"),
     Rule("telegram-bot", (":aa",), r"<START>\d{6,12}:AA[\w-]{30,}", begins=False),
     Rule("discord-bot", (".",), r"<START>[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])", begins=False),
 )
 """Tokens with a known prefix."""
 
-NAMED: Final = (*HEADERS, *VALUES, *ADDRESSES, SK)
+NAMED: Final = (*HEADERS, *VALUES, *COMMANDS, *ADDRESSES, SK)
 """Rules that also apply to short words."""
