@@ -14,6 +14,7 @@ from codex_mcp.codex.legacy.core import LegacyCore
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, no_pace, settings_below
 from tests.support.rpc.memory_channel import memory_pair
+from tests.support.settings import make_settings
 
 
 async def _launched(launch: Launcher) -> CoreLaunch:
@@ -42,6 +43,20 @@ def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
     Path(settings.core.codex_home).rmdir()
     asyncio.run(_launched(launcher(settings.core, {"PATH": ""})))
     assert stat.S_IMODE(Path(settings.core.codex_home).stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("way", ["a file", "a dead link", "below a file"])
+async def test_a_home_that_cannot_be_used_is_refused_with_what_to_do(tmp_path: Path, way: str) -> None:
+    home = tmp_path / "there"
+    if way == "a dead link":
+        home.symlink_to(tmp_path / "gone")
+    else:
+        home.write_text("")
+    chosen = home / "below" if way == "below a file" else home
+    settings = make_settings(codex_home=str(chosen))
+    remedy = "make it a folder" if way == "below a file" else "move it away"
+    with pytest.raises(Refused, match=f"cannot use Codex's folder {chosen}: .*; {remedy}.* or CODEX_HOME"):
+        await launcher(settings.core, {"PATH": ""})()
 
 
 @pytest.mark.parametrize("is_there", [False, True])

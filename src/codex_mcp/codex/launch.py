@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Final
 
 from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.base.files import make_private_folder
+from codex_mcp.base.ownership import chown_advice
 from codex_mcp.base.secrets.client_variables import without_client_secrets
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.app_server import AppServer, AppServerSetup
@@ -48,7 +50,7 @@ def launcher(
             binary = await _after_trial(binary, settings, search_path, trials)
         for note in binary.notes:
             logger.warning("%s", note)
-        make_private_folder(settings.codex_home)  # Codex does not start without its home
+        _make_home(settings.codex_home)
         _hide_snapshots(settings.codex_home)
         config = core_config(settings.overrides, read_user_config(settings.codex_home))
         child_environment = {
@@ -80,6 +82,24 @@ async def _after_trial(binary: Binary, settings: CoreSettings, search_path: str,
             "allow_untested_codex runs it without a test"
         )
     return tried
+
+
+def _make_home(codex_home: str) -> None:
+    """Codex does not start without its home. Raises Refused."""
+    try:
+        make_private_folder(codex_home)
+        if not os.access(codex_home, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), codex_home)
+    except OSError as exc:
+        why, remedy = exc.strerror or str(exc), "make it a folder that you can write to"
+        if isinstance(exc, FileExistsError):
+            why, remedy = "it is not a folder", "move it away"
+        elif isinstance(exc, PermissionError) and (command := chown_advice(codex_home, os.path.expanduser("~"))):
+            remedy = f"run `{command}`"
+        raise Refused(
+            f"cannot use Codex's folder {codex_home}: {why}; {remedy}, or choose another one with --codex-home or "
+            "CODEX_HOME"
+        ) from exc
 
 
 def _hide_snapshots(codex_home: str) -> None:

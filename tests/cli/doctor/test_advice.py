@@ -256,6 +256,13 @@ CASES = {
         refusing(),
     ),
     "an unusable state folder": Case("folders.state_dir", E, state_in_a_file, "setting state_dir", no_flags),
+    "a file in the place of Codex's folder": Case(
+        "folders.codex_home",
+        E,
+        written(".codex", "", is_quick=False),
+        "setting codex_home",
+        lambda patient: (patient.home / ".codex").unlink(),
+    ),
     "a full disk": Case("folders.codex_home", E, a_disk_with(2**20), "free some space", a_disk_with(2**35)),
     "a nearly full disk": Case("folders.codex_home", W, a_disk_with(2**29), "free some space", a_disk_with(2**35)),
     "a sign-in that others can read": Case(
