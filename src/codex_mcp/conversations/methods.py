@@ -28,7 +28,7 @@ class ConversationMethods:
         self, threads: Threads, settings: Settings, make_spec: MakeSpec, *, takes_tool_threads: bool = True
     ) -> None:
         self.conversations = Conversations(threads, settings, make_spec, takes_tool_threads=takes_tool_threads)
-        self._accounts = Accounts(threads)
+        self._accounts = Accounts(threads, settings.core.codex_home)
         self._table = {
             **_conversations(self.conversations, History(self.conversations)),
             **_accounts(self._accounts),

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import read_if_there
 from codex_mcp.codex.core import CoreError
 from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.refusals import SHOWN, failed, refused
+from codex_mcp.conversations.server.id_token import email_in
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
@@ -78,8 +82,9 @@ def require_administration(caller: Caller, method: str) -> None:
 
 
 class Accounts:
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, codex_home: str) -> None:
         self._threads = threads
+        self._sign_in = os.path.join(codex_home, "auth.json")
         self._callers: set[Caller] = set()
         self._changing = 0
         self._held: list[Callable[[], None]] = []
@@ -141,8 +146,16 @@ class Accounts:
     async def user_info(self, caller: Caller, params: wire.NoParams) -> wire.UserInfo:
         if not caller.may_administer():
             return wire.UserInfo()
+        if email := await in_thread(self._known_email):  # Codex itself would ask a server
+            return wire.UserInfo(alleged_user_email=email)
         answer = await self._request("account/read", AccountRead(), "failed to read the account", AccountAnswer)
         return wire.UserInfo(alleged_user_email=None if answer.account is None else answer.account.email)
+
+    def _known_email(self) -> str | None:
+        try:
+            return email_in(read_if_there(self._sign_in) or b"")
+        except OSError:
+            return None
 
     async def _request(
         self,
