@@ -31,8 +31,8 @@ MOST: Final = 16
 MOST_OF_ALL: Final = 128
 """Threads of all principals together. To take all of them, eight principals must have files that do not answer."""
 
-IDLE: Final = 10.0
-"""Seconds after which a thread without work ends."""
+IDLE: Final = 0.2
+"""Seconds after which a thread without work ends: enough for the next step of the same call."""
 
 Key = tuple[str, str]
 """The principal and the function."""
