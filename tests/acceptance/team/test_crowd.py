@@ -14,7 +14,7 @@ NAME = r"(codex|codex-\d+|dev-\d+)"
 THREAD = r"threadId: [0-9a-f-]{36}"
 
 ANSWERS = {
-    "answered": r"(again|back)",
+    "answered": rf"(again|back)\n\ncodex_id: {ID}, {THREAD} \(.*\)",
     "interrupted by the close": rf"The turn was interrupted\.[\s\S]*\n\ncodex_id: {ID}, {THREAD} \(.*\)",
     "given up in the queue": rf"the thread was closed before this turn could begin\n\ncodex_id: {ID}, {THREAD} \(.*\)",
     "too late": rf'Agent {NAME} \({ID}\) is closed\. Resume it with codex {{"codex_id": "{ID}", .*',

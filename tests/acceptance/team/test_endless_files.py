@@ -28,11 +28,10 @@ async def test_an_agent_is_closed_whatever_it_left_in_its_git_folder(team: Team,
     checkout = repository(tmp_path / "repo")
     async with team(script=TEAM_SCRIPT) as (server, _):
         await server.start(say("hello"), identity="arch", cwd=str(checkout), **WRITING)
-        logs = [*checkout.glob(".git/**/logs/HEAD"), *server.state_dir.glob("**/logs/HEAD")]
-        assert len(logs) > 1
-        for log in logs:
-            put(log, kind)
-            put(log.parents[1] / "config.worktree", kind)
+        (own,) = server.state_dir.glob(".worktrees/arch-*/.git")
+        for folder in (own, checkout / ".git"):
+            put(folder / "logs/HEAD", kind)
+            put(folder / "config.worktree", kind)
         answer = await server.answer(server.call("codex_close", {"identity": "arch"}))
         assert "result" in answer
         await assert_well(server)

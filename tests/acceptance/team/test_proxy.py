@@ -71,7 +71,8 @@ async def talk(server: McpServer) -> tuple[list[Json], list[str]]:
         await server.answer(server.call("codex", {"prompt": 7}, request_id="d")),
     ]
     turn = server.call("codex", {"prompt": say("hello")}, request_id="e")
-    answers.append({"content": (await server.result(turn))["content"]})
+    (content,) = (await server.result(turn))["content"]
+    answers.append({"content": content["text"].partition("\n\n")[0]})  # what follows names the agent, or its thread
     return answers, [event["type"] for event in server.events("e")]
 
 

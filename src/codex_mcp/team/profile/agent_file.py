@@ -107,6 +107,8 @@ def _checked(path: str, data: bytes) -> str:
 
 
 def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder"
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 

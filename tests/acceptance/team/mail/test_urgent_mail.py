@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.servers.mcp_server import Json
@@ -177,7 +178,9 @@ async def test_urgent_mail_survives_a_server_that_dies_and_says_so(team: Team) -
 async def test_mail_that_is_sent_in_a_steered_turn_has_more_hops_than_the_urgent_mail(team: Team) -> None:
     async with team(*STEERS, script=TEAM_SCRIPT) as (server, _model), held(server, "pong") as turn:
         put(server, "ping")
-        put(server, "pong", record("[[scene: pong]]", 1, metadata={"atm": {"urgent": True, "hops": 4}}))
+        sent = datetime.now(UTC) + timedelta(minutes=1)  # after the prompt: what was there before it counts as new
+        metadata = {"atm": {"urgent": True, "hops": 4}}
+        put(server, "pong", record("[[scene: pong]]", 1, metadata=metadata, timestamp=sent.isoformat()))
         await until_steered(server)
         turn.release()
         await server.result(turn.call)
