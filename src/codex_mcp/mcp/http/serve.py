@@ -104,13 +104,9 @@ class HttpServer:
         server = web_server(self._app, self._settings.http, WebLimits(self._settings.http.stall_timeout, peers=peers))
         async with contextlib.AsyncExitStack() as at_the_end:
             at_the_end.callback(peers.close)
-            ended = EndedSessions(self._settings.core.codex_home)
-            for opened in (self._owners, ended):
-                try:
-                    await opened.open()
-                except Unavailable as exc:
-                    raise Refused(str(exc)) from exc
-                at_the_end.push_async_callback(opened.aclose)
+            await _open(self._owners, at_the_end)
+            ended = EndedSessions(self._settings.core.codex_home)  # it has a thread, so not before the line above
+            await _open(ended, at_the_end)
             self._hub.remember_ended(ended)
             _load_certificate(server, self._settings.http)
             await self._serve(server, listener, announce)
@@ -129,6 +125,14 @@ class HttpServer:
             server.should_exit = True
             await asyncio.wait([serving], timeout=2 * END_GRACE)
             await self._tasks.aclose()
+
+
+async def _open(store: EmbeddedOwners | EndedSessions, at_the_end: contextlib.AsyncExitStack) -> None:
+    try:
+        await store.open()
+    except Unavailable as exc:
+        raise Refused(str(exc)) from exc
+    at_the_end.push_async_callback(store.aclose)
 
 
 async def serve_http(
