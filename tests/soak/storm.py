@@ -26,7 +26,7 @@ CALM = 2 * PATIENCE
 
 LOOK_EVERY = 0.25
 
-FLAGS = ("--session-idle", "1", "--thread-idle", "1", "--stall-timeout", "1")
+FLAGS = ("--on-client-timeout=stop", "--session-idle", "1", "--thread-idle", "1", "--stall-timeout", "1")
 """What clients leave behind is put away soon, so that nobody has to wait an hour to see it."""
 
 TIDY = {"MALLOC_MMAP_THRESHOLD_": "32768", "MALLOC_TRIM_THRESHOLD_": "131072"}

@@ -136,15 +136,22 @@ class _Threads:
 
 
 class OneThread:
-    """Runs jobs one after the other, for an owner that waits for the last one before the process ends."""
+    """Runs jobs one after the other, for an owner that waits for the last one before the process ends.
+
+    The thread begins with the first job: an owner that never used it has nothing to end.
+    """
 
     def __init__(self, name: str) -> None:
+        self._name = name
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+        self._has_begun = False
 
     def run(self, call: Callable[[], T]) -> asyncio.Future[T]:
         job = _Job(("", ""), call)
         self._jobs.put(job)
+        if not self._has_begun:
+            self._has_begun = True
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
         return job.future
 
     def end(self) -> None:
