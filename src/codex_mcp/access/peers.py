@@ -125,6 +125,8 @@ class Peers:
                 return None, True
             return UNSEEN, False
         facts = self._circumstances(end, closed)
+        if self._only_confined and not facts.confined_descendant:
+            return None, False  # an exec-server in a namespace of its own cannot look at its clients
         return unseen(facts), False
 
     def _lineage(self, pid: int) -> Lineage | None:
