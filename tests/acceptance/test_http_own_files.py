@@ -64,7 +64,7 @@ async def test_a_server_without_tokens_does_not_continue_the_thread_of_a_princip
             results = [await open_to_all.post(_reply(thread)) for thread in (hers, own)]
         assert results[0]["result"]["isError"] is True
         assert "Session not found" in results[0]["result"]["content"][0]["text"]
-        assert results[1]["result"]["content"][0]["text"] == "done"
+        assert results[1]["result"]["structuredContent"]["content"] == "done"
     home = server.setup.codex_home
     assert {file.stat().st_mode & 0o077 for file in (home / "codex-mcp").iterdir()} == {0}
 

@@ -43,7 +43,7 @@ async def ask(wire: Wire, sent: bytes) -> Answer:
 
 
 def result_text(message: Json) -> str:
-    text: str = message["result"]["content"][0]["text"]
+    text: str = message["result"]["structuredContent"]["content"]
     return text
 
 

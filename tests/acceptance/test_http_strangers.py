@@ -43,7 +43,7 @@ async def test_hundreds_of_connections_without_a_token_leave_room_for_a_client_t
             await crowd.enter_async_context(connect(server.port))
         for number in range(3):
             answer = await at(server.port, ADA).post(call(number, "codex", {"prompt": SAY}))
-            assert answer["result"]["content"][0]["text"] == "done"
+            assert answer["result"]["structuredContent"]["content"] == "done"
         assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 256
     assert "connections without an admitted request" in server.log
 

@@ -64,11 +64,11 @@ async def test_a_turn_of_which_something_is_too_long_to_read_fails_and_its_threa
         assert not (server.setup.work / "long.txt").exists()
         thread = result["structuredContent"]["threadId"]
         again = await server.run("codex-reply", {"threadId": thread, "prompt": "[[scene: short]]"})
-        assert again["content"][0]["text"] == "short"
+        assert again["structuredContent"]["content"] == "short"
 
 
 async def test_output_of_a_command_that_is_too_long_to_read_does_not_fail_the_turn(tmp_path: Path) -> None:
     async with small_server(tmp_path) as server:
         result = await server.run("codex", {"prompt": "[[scene: output]]", "sandbox": "danger-full-access"})
-        assert result["content"][0]["text"] == "after the output"
+        assert result["structuredContent"]["content"] == "after the output"
         assert "shortened" in server.log

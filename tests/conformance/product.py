@@ -159,7 +159,7 @@ class Renamed:
         )
         work = exchange.session.call_tool(exchange.request.id, renamed, exchange.client)
         assert inspect.isawaitable(work)  # only `codex_wait` may be answered at once
-        return _with_their_keys(work)
+        return _in_their_words(work)
 
 
 def _ours(key: str) -> str:
@@ -167,11 +167,15 @@ def _ours(key: str) -> str:
     return "approval-1" if key in SUBJECTS else key
 
 
-async def _with_their_keys(answer: Awaitable[Any]) -> object:
+async def _in_their_words(answer: Awaitable[Any]) -> object:
+    """A result whose questions have the suite's keys, and whose text ends before the line that names the thread."""
     result = await answer
     if isinstance(result, dict) and result.get("resultType") == "input_required":
         requests = {_theirs(key, request): request for key, request in result["inputRequests"].items()}
         return {**result, "inputRequests": requests}
+    if isinstance(result, dict) and "structuredContent" in result and not result.get("isError"):
+        first, *others = result["content"]
+        return {**result, "content": [{**first, "text": first["text"].partition("\n\nthreadId: ")[0]}, *others]}
     return result
 
 

@@ -40,7 +40,9 @@ async def test_it_calls_a_tool_and_shows_the_answer(tmp_path: Path) -> None:
     called = await inspect(tmp_path, *words)
 
     result = msgspec.json.decode(called.stdout)
-    assert result["content"] == [{"type": "text", "text": "one"}]
+    thread = result["structuredContent"]["threadId"]
+    told = f"one\n\nthreadId: {thread} (codex-reply continues the thread)"
+    assert result["content"] == [{"type": "text", "text": told}]
     assert result["structuredContent"]["content"] == "one"
     assert called.code == 0
 

@@ -30,7 +30,8 @@ async def test_it_connects_lists_our_tools_and_continues_a_thread(tmp_path: Path
 
         assert client.events[0]["connected"]["name"] == "codex-mcp-server"
         assert [tool["name"] for tool in tools] == ["codex", "codex-reply", "codex_wait"]
-        assert first["content"] == [{"type": "text", "text": "one"}]
+        told = f"one\n\nthreadId: {thread} (codex-reply continues the thread)"
+        assert first["content"] == [{"type": "text", "text": told}]
         assert second["structuredContent"]["threadId"] == thread
         assert second["structuredContent"]["content"] == "two"
         assert failed["isError"]

@@ -64,6 +64,8 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     "opencode": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
     "copilot-cli": KnownClient(Shows.BOTH, 36_000, hangs_up_to_cancel=True, keeps_server=True),
     "cline": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
+    # The Inspector shows a person the whole result; Ctrl-C closes its connection.
+    "inspector-cli": KnownClient(hangs_up_to_cancel=True, takes_events=True),
 }
 """By lower-case name. Some clients append the name that the user gave the server: `qwen-cli-mcp-client-codex`."""
 
