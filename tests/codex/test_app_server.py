@@ -42,8 +42,16 @@ class Core(FarEnd):
     async def serve(self, call: Call, **answer: object) -> object:
         """Make a call, and answer it."""
         calling = self.tasks.spawn(_of(call(self.app)), name="call")
-        self.say(id=(await self.hear())["id"], **answer)
+        self.say(id=(await self.hear_call())["id"], **answer)
         return await calling
+
+    async def hear_call(self) -> Json:
+        """The next request. A thread that is resumed has no goal."""
+        asked = await self.hear()
+        if asked["method"] == "thread/goal/get":
+            self.say(id=asked["id"], result={"goal": None})
+            asked = await self.hear()
+        return asked
 
 
 async def _of(awaitable: Awaitable[object]) -> object:
@@ -153,7 +161,7 @@ async def test_each_call_is_the_right_request(
 ) -> None:
     async with core() as c:
         calling = c.tasks.spawn(_of(call(c.app)), name="call")
-        asked = await c.hear()
+        asked = await c.hear_call()
         c.say(id=asked["id"], result=result)
         answer = await calling
     assert (asked["method"], asked["params"]) == (method, params)
@@ -161,6 +169,24 @@ async def test_each_call_is_the_right_request(
         assert (getattr(answer, "thread_id", ""), getattr(answer, "cwd", "")) == returned
     elif method == "turn/start":
         assert answer == returned
+
+
+@pytest.mark.parametrize(("status", "is_paused"), [("active", True), ("paused", False), ("complete", False)])
+async def test_an_active_goal_is_paused_before_its_thread_is_resumed(status: str, is_paused: bool) -> None:  # noqa: FBT001
+    async with core() as c:
+        resuming = c.tasks.spawn(c.app.resume_thread("t", READING), name="resume")
+        asked = [await c.hear()]
+        goal = {"threadId": "t", "objective": "all green", "status": status, "tokensUsed": 0, "timeUsedSeconds": 0}
+        c.say(id=asked[-1]["id"], result={"goal": goal})
+        if is_paused:
+            asked.append(await c.hear())
+            assert asked[-1]["params"] == {"threadId": "t", "status": "paused"}
+            c.say(id=asked[-1]["id"], result={"goal": goal})
+        asked.append(await c.hear())
+        c.say(id=asked[-1]["id"], result=OPENED)
+        assert (await resuming).paused_goal == ("" if status == "complete" else "all green")
+    set_goal = ["thread/goal/set"] if is_paused else []
+    assert [each["method"] for each in asked] == ["thread/goal/get", *set_goal, "thread/resume"]
 
 
 async def test_a_thread_that_may_write_starts_read_only_and_is_granted_its_sandbox_then() -> None:
