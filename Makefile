@@ -59,7 +59,7 @@ LOWEST_TESTS ?= tests/wire tests/rpc tests/relay tests/transports tests/rendezvo
 lowest: setup ## install the lowest versions that pyproject.toml allows, and run the tests of what uses them
 	@rm -rf .venv-lowest && $(BIN)/uv venv -q --python $(BIN)/python .venv-lowest
 	@$(BIN)/uv pip compile -q pyproject.toml --resolution lowest-direct --system-certs --no-header --no-annotate -o .venv-lowest/lowest.txt
-	@sed -E 's/ ;.*//; /^ /d; s/ \\$$//' requirements/lock.txt | grep -E '^(hypothesis|jsonschema|pytest|pytest-timeout|pytest-xdist)==' > .venv-lowest/tools.txt
+	@sed -E 's/ ;.*//; /^ /d; s/ \\$$//' requirements/lock.txt | grep -E '^(hypothesis|jsonschema|protobuf|pytest|pytest-timeout|pytest-xdist)==' > .venv-lowest/tools.txt
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python -r .venv-lowest/lowest.txt -r .venv-lowest/tools.txt
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python --no-deps --editable .
 	@.venv-lowest/bin/pytest -q --numprocesses=2 --dist=worksteal $(LOWEST_TESTS)

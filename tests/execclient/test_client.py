@@ -19,7 +19,13 @@ from codex_mcp.execclient.errors import (
     RequestRefused,
     SessionLost,
 )
-from codex_mcp.execclient.options import DEFAULT_OPTIONS, DEFAULT_START, ExecServerClientConnectOptions, StartOptions
+from codex_mcp.execclient.options import (
+    DEFAULT_OPTIONS,
+    DEFAULT_START,
+    ExecServerClientConnectOptions,
+    RemoteExecServerConnectArgs,
+    StartOptions,
+)
 from codex_mcp.execclient.recovery import RECOVERY_SECONDS
 from codex_mcp.wire.exec.protocol import NOT_FOUND, EnvironmentStatus, EnvPolicy, Inherit
 from codex_mcp.wire.jsonrpc import Notification
@@ -46,6 +52,15 @@ async def test_the_server_describes_itself(tmp_path: Path) -> None:
         assert setting.client.environment.platform_os == "linux"
         assert await setting.client.environment_info() == setting.client.environment
         assert setting.client.session_id in repr(setting.client)
+
+
+async def test_arguments_hold_the_address_and_the_options(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        session = await setting.client.detach()
+        args = RemoteExecServerConnectArgs(setting.proxy.url, client_name="mine", resume_session_id=session)
+        async with ExecServerClient(args) as client:
+            assert client.session_id == session
+        assert (args.options.client_name, args.options.connect_timeout) == ("mine", DEFAULT_OPTIONS.connect_timeout)
 
 
 async def test_a_process_runs_where_and_with_what_it_is_told(tmp_path: Path) -> None:

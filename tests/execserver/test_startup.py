@@ -9,9 +9,16 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.exec import cmd_exec_server
-from codex_mcp.execserver.serve import Address
-from codex_mcp.execserver.startup import ExecServerRuntimePaths, auth_check, run_main
+from codex_mcp.execserver.serve import Address, ExecServerListenUrlParseError
+from codex_mcp.execserver.startup import (
+    ExecServerRuntimePaths,
+    RemoteEnvironmentConfig,
+    auth_check,
+    run_main,
+    run_remote_environment,
+)
 from tests.support.patience import PATIENCE
+from tests.support.rendezvous import TOKENS, RunningRendezvous
 
 LOCAL = Address("127.0.0.1")
 
@@ -119,6 +126,63 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+REMOTE_PROGRAM = """
+import asyncio, sys
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execclient.client import ExecServerClient
+from codex_mcp.execclient.options import ExecServerClientConnectOptions
+from codex_mcp.execserver.startup import ExecServerRuntimePaths, RemoteEnvironmentConfig, run_remote_environment
+
+async def main(url, harness_token, executor_token):
+    tasks, lines, connected = TaskSet(), [], asyncio.Event()
+
+    def report(line):
+        lines.append(line.split()[0])
+        if line.startswith("connected"):
+            connected.set()
+
+    try:
+        await run_remote_environment(RemoteEnvironmentConfig(url, "build-1", "wrong"), ExecServerRuntimePaths())
+    except Refused as exc:
+        print("refused" if "cannot register 'build-1'" in str(exc) else exc)
+    headers = lambda: {"Authorization": "Bearer " + executor_token}
+    config = RemoteEnvironmentConfig(url, "build-1", headers, name="mine", report=report)
+    serving = tasks.spawn(run_remote_environment(config, ExecServerRuntimePaths()), name="server")
+    await connected.wait()
+    options = ExecServerClientConnectOptions(bearer_token=harness_token)
+    async with ExecServerClient("relay+" + url + "/build-1", options) as client:
+        done = await (await client.start(["sh", "-c", "echo hello"])).collect()
+        print(done.stdout.decode().strip())
+    serving.cancel()
+    await asyncio.wait([serving])
+    print(*lines, serving.cancelled())
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_a_program_embeds_an_executor_behind_a_rendezvous(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        words = [sys.executable, "-c", REMOTE_PROGRAM, rendezvous.url, TOKENS["alice"], TOKENS["ci"]]
+        ended = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True, timeout=PATIENCE)
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout.splitlines() == ["refused", "hello", "fingerprint registered connected True"]
+
+
+async def test_an_executor_without_a_name_is_refused() -> None:
+    with pytest.raises(Refused, match="give an environment_id"):
+        await run_remote_environment(RemoteEnvironmentConfig("http://127.0.0.1:1", "", "t"), ExecServerRuntimePaths())
+
+
+@pytest.mark.parametrize(
+    "url", ["", "ws://localhost:1", "http://127.0.0.1:0", "ws://127.0.0.1", "ws://127.0.0.1:99999"]
+)
+async def test_an_address_that_cannot_be_read_has_an_error_of_its_own(url: str) -> None:
+    with pytest.raises(ExecServerListenUrlParseError, match="the address must be ws://IP:PORT"):
+        await run_main(url, ExecServerRuntimePaths())
 
 
 @pytest.mark.parametrize("url", ["stdio", "ws://0.0.0.0:0", "ws://localhost:1", "http://127.0.0.1:0"])

@@ -21,8 +21,15 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.connection import Connection, Route, route_to
 from codex_mcp.execclient.errors import ExecServerError, ProcessLost, RequestRefused, SessionLost
 from codex_mcp.execclient.files import RemoteFiles, Watches, file_uri
+from codex_mcp.execclient.http import RemoteHttp
 from codex_mcp.execclient.link import Link, outcome_unknown
-from codex_mcp.execclient.options import DEFAULT_OPTIONS, DEFAULT_START, ExecServerClientConnectOptions, StartOptions
+from codex_mcp.execclient.options import (
+    DEFAULT_OPTIONS,
+    DEFAULT_START,
+    ExecServerClientConnectOptions,
+    RemoteExecServerConnectArgs,
+    StartOptions,
+)
 from codex_mcp.execclient.ordering import Event
 from codex_mcp.execclient.process import Process
 from codex_mcp.execclient.recovery import ConnectionState
@@ -30,6 +37,7 @@ from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.files import MissingChanged
+from codex_mcp.wire.exec.http import BodyDelta
 from codex_mcp.wire.jsonrpc import Notification
 
 logger = logging.getLogger(__name__)
@@ -37,24 +45,32 @@ logger = logging.getLogger(__name__)
 CLOSING_SECONDS: Final = 2.0
 """To end running processes when the client is closed. After that, the server ends them itself, 30 s later."""
 
-NotificationParams: TypeAlias = Event | MissingChanged
+NotificationParams: TypeAlias = Event | MissingChanged | BodyDelta
 
 NOTIFICATIONS: Final[dict[str, msgspec.json.Decoder[NotificationParams]]] = {
     "process/output": msgspec.json.Decoder(protocol.ProcessOutput),
     "process/exited": msgspec.json.Decoder(protocol.ProcessExited),
     "process/closed": msgspec.json.Decoder(protocol.ProcessClosed),
     "fs/missingChanged": msgspec.json.Decoder(MissingChanged),
+    "http/request/bodyDelta": msgspec.json.Decoder(BodyDelta),
 }
 
 
 class ExecServerClient:
     """One session with one server. An async context manager: leaving it ends running processes."""
 
-    def __init__(self, server: str | Route, options: ExecServerClientConnectOptions = DEFAULT_OPTIONS) -> None:
-        """`server` is a ws:// or wss:// URL, or a `Route`."""
+    def __init__(
+        self,
+        server: str | Route | RemoteExecServerConnectArgs,
+        options: ExecServerClientConnectOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        """`server` is a ws:// or wss:// URL, a `Route`, or arguments that have the address and the options."""
+        if isinstance(server, RemoteExecServerConnectArgs):
+            options, server = server.options, server.websocket_url
         self._link = Link(route_to(server, options) if isinstance(server, str) else server, options, self)
         self._watches = Watches(self._link)
         self.files = RemoteFiles(self._link, self._watches)
+        self.http = RemoteHttp(self._link)
         self._processes: dict[str, Process] = {}
         self._starting: dict[str, PendingCall] = {}
         self._unwanted: set[str] = set()
@@ -170,6 +186,8 @@ class ExecServerClient:
             return
         if isinstance(params, MissingChanged):
             self._watches.missing_changed(params.watch_id)
+        elif isinstance(params, BodyDelta):
+            self.http.delta_received(params)
         elif (process := self._processes.get(params.process_id)) is not None:
             try:
                 process.event_received(params)
@@ -183,6 +201,7 @@ class ExecServerClient:
                 self._unwanted.add(process_id)
                 self._processes.pop(process_id, None)
         self._watches.connection_lost()
+        self.http.connection_lost()
 
     async def connection_resumed(self, connection: Connection) -> None:
         """End unwanted processes and catch up with the others, concurrently."""
@@ -203,6 +222,7 @@ class ExecServerClient:
             process.fail(error)
         self._processes.clear()
         self._watches.connection_lost()
+        self.http.connection_lost()
 
     def _start_params(self, process_id: str, argv: Sequence[str], options: StartOptions) -> protocol.StartProcess:
         cwd = options.cwd or self.environment.cwd

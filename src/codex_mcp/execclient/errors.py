@@ -40,6 +40,10 @@ class NotOffered(ExecServerError):
     """The server does not announce this capability."""
 
 
+class BodyLost(ExecServerError):
+    """The rest of a streamed HTTP body cannot be read; other requests are not affected."""
+
+
 class ProcessLost(ExecServerError):
     """One process can no longer be followed; other processes and the connection are not affected."""
 

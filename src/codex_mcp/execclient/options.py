@@ -32,6 +32,26 @@ class ExecServerClientConnectOptions(Struct, frozen=True):
 
 DEFAULT_OPTIONS: Final = ExecServerClientConnectOptions()
 
+
+class RemoteExecServerConnectArgs(Struct, frozen=True):
+    """An address and what its client needs, in one value: a program can take it from its own configuration."""
+
+    websocket_url: str
+    client_name: str = DEFAULT_OPTIONS.client_name
+    connect_timeout: float = DEFAULT_OPTIONS.connect_timeout
+    initialize_timeout: float = DEFAULT_OPTIONS.initialize_timeout
+    resume_session_id: str | None = None
+
+    @property
+    def options(self) -> ExecServerClientConnectOptions:
+        return ExecServerClientConnectOptions(
+            client_name=self.client_name,
+            resume_session_id=self.resume_session_id,
+            connect_timeout=self.connect_timeout,
+            initialize_timeout=self.initialize_timeout,
+        )
+
+
 INHERITED: Final = EnvPolicy(inherit=Inherit.ALL, ignore_default_excludes=False, exclude=[], set={}, include_only=[])
 """The server's own environment, without variables whose names suggest a secret."""
 

@@ -62,14 +62,21 @@ class Address(Struct, frozen=True):
         return self.host is None or ipaddress.ip_address(self.host).is_loopback
 
 
+class ExecServerListenUrlParseError(Refused):
+    """An address on which no exec-server can listen."""
+
+
 def parse_listen(url: str) -> Address:
+    """Raises ExecServerListenUrlParseError."""
     if url in ("stdio", "stdio://"):
         return Address(None)
     with suppress(ValueError):
         parts = urlsplit(url)
         if parts.scheme == "ws" and parts.port is not None and parts.path in ("", "/") and not parts.query:
             return Address(str(ipaddress.ip_address(parts.hostname or "")), parts.port)
-    raise Refused(f"cannot listen on {url!r}: the address must be ws://IP:PORT (no host name) or stdio")
+    raise ExecServerListenUrlParseError(
+        f"cannot listen on {url!r}: the address must be ws://IP:PORT (no host name) or stdio"
+    )
 
 
 RunRemote = Callable[[StreamServer], Coroutine[Any, Any, None]]

@@ -1,4 +1,5 @@
-"""Starts the server: from command line flags (`run`), or inside another Python program (`run_main`).
+"""Starts the server: from command line flags (`run`), or inside another Python program (`run_main` on an address,
+`run_remote_environment` behind a rendezvous).
 
 Embedded, the program's event loop serves the clients. Commands are started from its process, whose working folder
 becomes `/`, and do not inherit its open files. Unlike with `codex-mcp exec-server`, commands outlive a program that is
@@ -15,7 +16,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Final
 
@@ -116,33 +117,65 @@ def _ends_with_stdin(arguments: argparse.Namespace, environment: Mapping[str, st
 def remote_mode(arguments: argparse.Namespace, environment: Mapping[str, str]) -> RunRemote:
     """How to serve through a rendezvous, as the flags say. Raises Refused."""
     # Only remote mode needs them: their cryptography takes 8 MB and 50 ms.
-    from codex_mcp.execserver.remote.executor import RemoteConfig, RemoteExecutor  # noqa: PLC0415
     from codex_mcp.execserver.remote.sign_in import registry_proof  # noqa: PLC0415
-    from codex_mcp.relay.identity import kept_keys, new_keys  # noqa: PLC0415
-    from codex_mcp.relay.registry_client import RegistryClient, check_address  # noqa: PLC0415
+    from codex_mcp.relay.registry_client import check_address  # noqa: PLC0415
 
     if not arguments.environment_id:
         raise Refused("cannot register: give --environment-id, the name under which harnesses reach this machine")
-    path = arguments.identity_file
     check_address(arguments.remote)  # before anything is signed for it
-    proof = registry_proof(arguments.token_file, environment, is_agent=arguments.use_agent_identity_auth)
+    return _through_rendezvous(
+        RemoteEnvironmentConfig(
+            base_url=arguments.remote,
+            environment_id=arguments.environment_id,
+            auth=registry_proof(arguments.token_file, environment, is_agent=arguments.use_agent_identity_auth),
+            name=arguments.name or "",
+            identity_file=arguments.identity_file,
+            report=_report,
+        )
+    )
+
+
+def _report(line: str) -> None:
+    sys.stderr.write(f"codex-mcp exec-server: {one_line(line)}\n")
+    sys.stderr.flush()
+
+
+class RemoteEnvironmentConfig(Struct, frozen=True):
+    """How an embedded server registers with a rendezvous."""
+
+    base_url: str
+    """The rendezvous: https://…, or http://… on this machine."""
+    environment_id: str
+    """The name under which harnesses reach this machine."""
+    auth: str | Callable[[], Mapping[str, str]]
+    """A bearer token; or a function that returns the headers which prove who registers, called for each request."""
+    name: str = ""
+    """For people."""
+    identity_file: str | None = None
+    """Keeps the identity key, so that the fingerprint stays the same after a restart."""
+    report: Callable[[str], None] = logger.info
+    """Called with one line for each change: fingerprint, registered, connected, connection lost."""
+
+
+def _through_rendezvous(remote: RemoteEnvironmentConfig) -> RunRemote:
+    """Raises Refused for an address that cannot be used."""
+    from codex_mcp.execserver.remote.executor import RemoteConfig, RemoteExecutor  # noqa: PLC0415  see remote_mode
+    from codex_mcp.relay.identity import kept_keys, new_keys  # noqa: PLC0415
+    from codex_mcp.relay.registry_client import RegistryClient  # noqa: PLC0415
+
+    path = remote.identity_file
     config = RemoteConfig(
-        registry=RegistryClient(arguments.remote, proof),
-        environment_id=arguments.environment_id,
-        name=arguments.name or "",
+        registry=RegistryClient(remote.base_url, remote.auth),
+        environment_id=remote.environment_id,
+        name=remote.name,
         keys=new_keys() if path is None else kept_keys(path),
-        report=_report,
+        report=remote.report,
     )
 
     async def run_remote(server: StreamServer) -> None:
         await RemoteExecutor(server, config).run()
 
     return run_remote
-
-
-def _report(line: str) -> None:
-    sys.stderr.write(f"codex-mcp exec-server: {one_line(line)}\n")
-    sys.stderr.flush()
 
 
 class ExecServerRuntimePaths(Struct, frozen=True):
@@ -161,28 +194,55 @@ async def run_main(
 ) -> None:
     """Serve on `ws://IP:PORT` inside this program, and print the address on stdout. Cancel the task to stop.
 
-    Raises Refused for an address that other machines can reach: use `codex-mcp exec-server --ws-auth` for that.
-    `environment` is what commands inherit; None is the program's own.
+    Raises ExecServerListenUrlParseError for something else, and Refused for an address that other machines can reach:
+    use `codex-mcp exec-server --ws-auth` for that. `environment` is what commands inherit; None is the program's own.
     """
-    check_linux()
     address = parse_listen(listen_url)
     if address.host is None:
         raise Refused("cannot embed an exec-server on stdio: give an address such as ws://127.0.0.1:0")
     if not address.is_local:
         raise Refused(f"cannot listen on {address.host}: other machines could run commands here; use 127.0.0.1")
+    config = _embedded(address, runtime_paths, environment)
+    await serve(config, sys.stdin.buffer, sys.stdout.buffer if stdout is None else stdout)
+
+
+async def run_remote_environment(
+    remote: RemoteEnvironmentConfig,
+    runtime_paths: ExecServerRuntimePaths,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Register with a rendezvous and serve its harnesses inside this program. Cancel the task to stop.
+
+    Raises Refused if the address cannot be used, if the first registration is refused, and when another executor takes
+    its place. `environment` is what commands inherit; None is the program's own.
+    """
+    if not remote.environment_id:
+        raise Refused("cannot register: give an environment_id, the name under which harnesses reach this machine")
+    config = _embedded(Address(None), runtime_paths, environment, _through_rendezvous(remote))
+    await serve(config, sys.stdin.buffer, sys.stdout.buffer)
+
+
+def _embedded(
+    address: Address,
+    runtime_paths: ExecServerRuntimePaths,
+    environment: Mapping[str, str] | None,
+    remote: RunRemote | None = None,
+) -> ServerConfig:
+    check_linux()
     inherited = dict(os.environ if environment is None else environment)  # noqa: TID251  there is no command line
     sandbox = runtime_paths.codex_linux_sandbox_exe
     candidates = bubblewraps(bundled_bubblewrap()) if sandbox is None else [sandbox]
-    config = ServerConfig(
+    return ServerConfig(
         address=address,
         environment=inherited,
         cwd=os.getcwd(),
         concurrent=1,
         refusal=lambda _header: None,
         confinement=Confinement(candidates, temporary_folders(inherited)),
+        remote=remote,
         takes_signals=False,
     )
-    await serve(config, sys.stdin.buffer, sys.stdout.buffer if stdout is None else stdout)
 
 
 def auth_check(arguments: argparse.Namespace, address: Address) -> AuthCheck:
