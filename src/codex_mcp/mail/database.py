@@ -7,18 +7,9 @@ All processes of a state folder share it. Every change is on the disk before the
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final
 
-from codex_mcp.state.contract import Unavailable
-from codex_mcp.state.embedded.opening import open_small_database
-from codex_mcp.state.embedded.transaction import in_transaction
-from codex_mcp.state.embedded.worker import Worker
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
-
-T = TypeVar("T")
+from codex_mcp.state.embedded.small_database import SmallDatabase
 
 NAME: Final = "mail.db"
 
@@ -36,34 +27,7 @@ TABLES: Final = (
 )
 
 
-class MailDatabase:
-    """Runs jobs one after the other on its own thread, each in its own transaction."""
-
-    def __init__(self, state_dir: str) -> None:
-        path = self._path = os.path.join(state_dir, NAME)
-        self._worker = Worker(
-            lambda error: Unavailable(
-                f"The mail's database {path} cannot be used: {error}. Check that folder, its disk and its permissions."
-            )
-        )
-        self._connection: sqlite3.Connection | None = None
-
-    async def open(self) -> None:
-        """Raises Unavailable; then there is nothing to close."""
-        self._connection = await self._worker.open(lambda: open_small_database(self._path, *TABLES))
-
-    async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """What the job returns, after its writes are stored. If it raises, nothing is written."""
-        return await self._worker.run(lambda: in_transaction(self._opened(), job))
-
-    async def aclose(self) -> None:
-        await self._worker.aclose(self._close)
-
-    # From here on everything runs in the worker.
-
-    def _opened(self) -> sqlite3.Connection:
-        assert self._connection is not None, "it is used before it is opened"
-        return self._connection
-
-    def _close(self) -> None:
-        self._opened().close()
+def mail_database(state_dir: str) -> SmallDatabase:
+    path = os.path.join(state_dir, NAME)
+    trouble = f"The mail's database {path} cannot be used: {{error}}. Check that folder, its disk and its permissions."
+    return SmallDatabase(path, trouble, *TABLES)

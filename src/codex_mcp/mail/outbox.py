@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-    from codex_mcp.mail.database import MailDatabase
     from codex_mcp.mail.files.layout import Layout
+    from codex_mcp.state.embedded.small_database import SmallDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Outbox:
-    def __init__(self, layout: Layout, database: MailDatabase, clock: Callable[[], float]) -> None:
+    def __init__(self, layout: Layout, database: SmallDatabase, clock: Callable[[], float]) -> None:
         self._layout = layout
         self._database = database
         self._clock = clock

@@ -19,7 +19,7 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import make_private_folder, open_regular, sync_folder
 from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
-from codex_mcp.mail.database import MailDatabase
+from codex_mcp.mail.database import mail_database
 from codex_mcp.mail.files.layout import Layout
 from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
 from codex_mcp.mail.files.versions import contents
@@ -44,7 +44,7 @@ class MailStore:
 
     def __init__(self, teams_dir: str, state_dir: str, clock: Callable[[], float] = time.time) -> None:
         self.layout = Layout(teams_dir)
-        self.database = MailDatabase(state_dir)
+        self.database = mail_database(state_dir)
         self.outbox = Outbox(self.layout, self.database, clock)
         self._clock = clock
 

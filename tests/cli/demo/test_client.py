@@ -69,7 +69,8 @@ async def test_a_tool_is_called_and_its_events_are_heard(tmp_path: Path) -> None
         result = await client.call_tool("codex", {"prompt": '[[scene: say text="one"]]'})
     assert greeting.server_info.version == __version__
     assert result.structured_content is not None
-    assert result.structured_content.content == result.text == "one"
+    assert result.structured_content.content == "one"
+    assert result.text.startswith("one\n\nthreadId: ")
     assert AgentMessage("one") in listener.events
 
 

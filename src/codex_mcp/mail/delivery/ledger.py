@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from codex_mcp.mail.address import Address
-    from codex_mcp.mail.database import MailDatabase
+    from codex_mcp.state.embedded.small_database import SmallDatabase
 
 PLACE = "team = ? AND agent = ?"
 
 
 class Ledger:
-    def __init__(self, database: MailDatabase) -> None:
+    def __init__(self, database: SmallDatabase) -> None:
         self._database = database
 
     async def record(self, address: Address, ids: Iterable[str], step: Step) -> dict[str, Progress | None]:

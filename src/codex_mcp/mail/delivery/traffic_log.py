@@ -14,13 +14,13 @@ from codex_mcp.mail.delivery.budgets import Budget, Traffic, Turn, is_notice_due
 if TYPE_CHECKING:
     import sqlite3
 
-    from codex_mcp.mail.database import MailDatabase
+    from codex_mcp.state.embedded.small_database import SmallDatabase
 
 
 class TrafficLog:
     """All methods raise Unavailable."""
 
-    def __init__(self, database: MailDatabase, budget: Budget) -> None:
+    def __init__(self, database: SmallDatabase, budget: Budget) -> None:
         self._database = database
         self._budget = budget
 

@@ -11,12 +11,10 @@ import logging
 import os
 import time
 from collections.abc import Coroutine
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.state.contract import Unavailable
-from codex_mcp.state.embedded.opening import open_small_database
-from codex_mcp.state.embedded.worker import Worker
+from codex_mcp.state.embedded.small_database import SmallDatabase
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,26 +33,21 @@ class EndedSessions:
     """The list, on a thread of its own: whoever holds the database's lock delays no client that it does not concern."""
 
     def __init__(self, codex_home: str, kept: int = KEPT) -> None:
-        path = self._path = os.path.join(codex_home, DATABASE)
-        self._kept = kept
-        self._worker = Worker(
-            lambda error: Unavailable(
-                f"cannot use {path}, which lists the sessions that have ended: {error}; check its permissions, "
-                "or remove the file to start a new list"
-            )
+        path = os.path.join(codex_home, DATABASE)
+        trouble = (
+            f"cannot use {path}, which lists the sessions that have ended: {{error}}; check its permissions, "
+            "or remove the file to start a new list"
         )
-        self._connection: sqlite3.Connection | None = None
-
-    async def open(self) -> None:
-        """Open the file before anything else. Raises Unavailable; then there is nothing to close."""
-        opening = partial(open_small_database, self._path, "PRAGMA synchronous = NORMAL", TABLE)
-        self._connection = await self._worker.open(opening)
+        self._kept = kept
+        self._database = SmallDatabase(path, trouble, "PRAGMA synchronous = NORMAL", TABLE)
+        self.open = self._database.open
+        self.aclose = self._database.aclose
 
     async def has(self, session_id: str) -> bool:
         """Whether it has ended. If that cannot be known, it has not: its client would have to begin again."""
         statement = "SELECT 1 FROM ended WHERE id = ?"
         try:
-            found = await self._worker.run(lambda: self._database().execute(statement, (_hash(session_id),)).fetchone())
+            found = await self._database.run(lambda ended: ended.execute(statement, (_hash(session_id),)).fetchone())
         except Unavailable as exc:
             logger.error("cannot tell whether a session has ended: %s", exc)
             return False
@@ -62,7 +55,7 @@ class EndedSessions:
 
     def add(self, session_id: str, expires: float) -> Coroutine[None, None, None]:
         """Record an end: queued at once; the result waits until it is on the disk."""
-        return self._added(self._worker.run(lambda: self._add(session_id, expires)))
+        return self._added(self._database.run(lambda ended: self._add(ended, session_id, expires)))
 
     async def _added(self, writing: asyncio.Future[None]) -> None:
         try:
@@ -70,21 +63,14 @@ class EndedSessions:
         except Unavailable as exc:
             logger.error("cannot record that a session has ended: %s; after a restart its id is valid again", exc)
 
-    def _add(self, session_id: str, expires: float) -> None:
-        run = self._database().execute
+    def _add(self, ended: sqlite3.Connection, session_id: str, expires: float) -> None:
+        run = ended.execute
         run("INSERT OR REPLACE INTO ended VALUES (?, ?)", (_hash(session_id), expires))
         run("DELETE FROM ended WHERE expires < ?", (time.time(),))
         run(
             "DELETE FROM ended WHERE id IN (SELECT id FROM ended ORDER BY expires DESC LIMIT -1 OFFSET ?)",
             (self._kept,),
         )
-
-    async def aclose(self) -> None:
-        await self._worker.aclose(self._database().close)
-
-    def _database(self) -> sqlite3.Connection:
-        assert self._connection is not None, "it is used before it is opened"
-        return self._connection
 
 
 def _hash(session_id: str) -> bytes:

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.database import MailDatabase
+from codex_mcp.mail.database import mail_database
 from codex_mcp.mail.delivery.budgets import Budget, Turn
 from codex_mcp.mail.delivery.traffic_log import TrafficLog
+from codex_mcp.state.embedded.small_database import SmallDatabase
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import inbox, inbox_path, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, heard
@@ -19,9 +20,9 @@ __all__ = ["codex_flags", "team"]
 
 
 @contextlib.asynccontextmanager
-async def database(state_dir: Path) -> AsyncIterator[MailDatabase]:
+async def database(state_dir: Path) -> AsyncIterator[SmallDatabase]:
     """The mail's database, while no server uses it."""
-    mail = MailDatabase(str(state_dir))
+    mail = mail_database(str(state_dir))
     await mail.open()
     try:
         yield mail
