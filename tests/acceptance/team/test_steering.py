@@ -58,10 +58,12 @@ async def test_two_that_steer_at_once_are_both_read_and_answered(team: Team) -> 
     async with team(script=TEAM_SCRIPT) as (server, model):
         await server.start(gate(), identity="arch", background=True)
         await model.wait_for_gate("gate")
-        asked = [reply(server, f"{say(text)} now", when="steer") for text in ("one", "two")]
+        # The model does not answer the first prompt, so that the turn cannot end before the second one arrives.
+        prompts = [f"{gate('one')} now", f"{say('two')} now"]
+        asked = [reply(server, prompt, when="steer") for prompt in prompts]
         ends = [await ending(server, request) for request in asked]
         assert ends == [("completed", "two")] * 2
-        assert all(heard(model).count(f"{say(text)} now") == 1 for text in ("one", "two"))
+        assert all(heard(model).count(prompt) == 1 for prompt in prompts)
 
 
 async def test_an_idle_agent_is_not_steered_but_asked(team: Team) -> None:
