@@ -131,14 +131,16 @@ def test_a_client_with_content_lengths_is_answered_in_the_same_way(tmp_path: Pat
 def test_without_a_request_the_reason_is_on_stderr_alone(tmp_path: Path, data: bytes) -> None:
     told = ended(setup_for(tmp_path, []), data, "mcp-server", "--codex-bin", "./gone")
     assert (told.returncode, told.stdout) == (2, b"")
-    assert told.stderr.startswith(b"codex-mcp mcp-server: cannot run codex_bin ")
+    assert told.stderr.startswith(f"codex-mcp mcp-server: cannot run {tmp_path}/work/gone: ".encode())
 
 
 def test_the_log_is_in_the_home_that_a_flag_names_and_a_home_is_not_made_for_it(tmp_path: Path) -> None:
     setup = setup_for(tmp_path, [])
     (tmp_path / "other").mkdir()
     ended(setup, b"", "mcp-server", f"--codex-home={tmp_path}/other", "--codex-bin", "./gone")
-    assert "cannot run codex_bin" in (tmp_path / "other/log/codex-rmcp.log").read_text()
+    assert (
+        "gone: there is no such program; correct codex_version" in (tmp_path / "other/log/codex-rmcp.log").read_text()
+    )
     ended(setup, b"", "mcp-server", "--codex-home", f"{tmp_path}/missing")
     assert not (tmp_path / "missing").exists()
     assert not (setup.codex_home / "log").exists()

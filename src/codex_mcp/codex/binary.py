@@ -186,7 +186,7 @@ def _program_of_setting(named: str, search_path: str) -> str:
     path = named if os.sep in named else _which(named, search_path)
     if path is None or not _is_program(path):
         where = "there is no such program" if os.sep in named else "there is no such program on PATH"
-        raise NoCodex(f"cannot run {named}: {where}; correct it, or leave it out to use our own Codex")
+        raise NoCodex(f"cannot run {named}: {where}; correct codex_version, or leave it out to use our own Codex")
     return path
 
 

@@ -75,7 +75,7 @@ def test_a_device_login_asks_for_a_code(tmp_path: Path, way: str) -> None:
 def test_a_codex_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
     ended = command(tmp_path, "login", "--codex-bin", "./nothing")
     assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1].startswith("codex-mcp login: cannot run codex_bin ")
+    assert "nothing: there is no such program; correct codex_version" in ended.stderr.splitlines()[-1]
 
 
 def test_a_home_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
