@@ -145,7 +145,7 @@ async def test_who_signs_in_meanwhile_can_start_a_thread(tmp_path: Path) -> None
     ("text", "said", "sandbox"),
     [
         ("[projects\n", "config.toml:1:10: unclosed table", None),
-        ('model_provider = "nope"\n', "Model provider `nope` not found", None),
+        ('model_provider = "nope"\n', "Model provider `nope` not found: the likely cause is that this is Codex", None),
         ('approval_policy = "sometimes"\n', "config.toml:1:19: unknown variant `sometimes`", "danger-full-access"),
     ],
 )

@@ -52,6 +52,7 @@ from codex_mcp.codex.reading import must_be_whole, read_notification, read_quest
 from codex_mcp.codex.refusals import refusal
 from codex_mcp.codex.rollout import sandbox_to_restore
 from codex_mcp.codex.thread_requests import given, opening_of, setup_of, turn_of
+from codex_mcp.codex.versions.release import Release
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
@@ -84,6 +85,7 @@ class AppServerSetup(Struct, frozen=True):
     """How it reaches environments."""
     hidden: Callable[[], Sequence[str]] = tuple
     """Existing paths that no thread with network access may read."""
+    release: Release = Release()
 
 
 class AppServer:
@@ -106,6 +108,7 @@ class AppServer:
         self._settings = settings
         self._overrides = setup.overrides
         self._hidden = setup.hidden
+        self._release = setup.release
         self.process: CoreProcess | None = None
         self._environments = CoreEnvironments(settings.environments, setup.reach, self._asked)
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
@@ -300,10 +303,18 @@ class AppServer:
             text = f"Codex's answer to {method} is too long ({exc}); raise the setting max_message_bytes"
             raise AnswerUnreadable(text) from exc
         except RequestFailed as exc:
-            raise refusal(exc.error.message) from exc
+            raise refusal(self._release.explained(exc.error.message, self._asked_config(params))) from exc
         if answer_type is Raw:
             return raw  # type: ignore[return-value]  # Raw is the type that was asked for
         return decoded(method, raw, answer_type)
+
+    def _asked_config(self, params: object) -> Config:
+        """The configuration that came with a call, without the server's own."""
+        config = getattr(params, "config", UNSET)
+        if not isinstance(config, dict):
+            return {}
+        ours = flattened(self._overrides)
+        return {key: value for key, value in config.items() if key not in ours or ours[key] != value}
 
     def _did_not_answer(self, method: str, patience: float) -> CoreError:
         silence = f"did not answer {method} within {patience:g} seconds"

@@ -20,7 +20,7 @@ from msgspec import Struct
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.settings.core import TESTED, CoreSettings
+from codex_mcp.base.settings.core import NEWEST, TESTED, CoreSettings
 from codex_mcp.base.settings.kinds import Backend
 from codex_mcp.codex.versions.measured import (
     MEASURED,
@@ -33,6 +33,7 @@ from codex_mcp.codex.versions.measured import (
     parse_version,
     shown,
 )
+from codex_mcp.codex.versions.release import Unused
 from codex_mcp.codex.versions.verdicts import verdict_on
 
 OUR_PACKAGE = "codex_cli_bin"
@@ -81,6 +82,8 @@ class Binary(Struct, frozen=True):
     untried: str | None = None
     """A Codex that has to be tried before it is used: this one, or a newer one on PATH."""
 
+    unused: Unused | None = None
+
     def search_path(self, search_path: str) -> str:
         """The PATH for this Codex, with its own tools first."""
         return os.pathsep.join(filter(None, (self.tools_dir, search_path)))
@@ -105,25 +108,18 @@ def find_codex(settings: CoreSettings, search_path: str) -> Binary:
     if settings.backend is Backend.MCP_SERVER:
         return _old_on_path(search_path)
     own = _own_codex()
-    chosen, note = _on_path(settings, search_path, own)
+    chosen, unused = _on_path(settings, search_path, own)
     if chosen is not None:
         return chosen
     if own is None:
-        raise NoCodex(_nothing_found(note))
-    if note is None:
+        raise NoCodex(_nothing_found(unused))
+    if unused is None:
         return own
-    notes = (f"{note.text}; using our own {shown(own.version)}",)
-    return msgspec.structs.replace(own, notes=notes, untried=note.untried)
+    notes = (f"{unused.why}; using our own {shown(own.version)}",)
+    return msgspec.structs.replace(own, notes=notes, untried=unused.untried, unused=unused)
 
 
-class _Note(Struct, frozen=True):
-    """Why the `codex` on PATH is not used."""
-
-    text: str
-    untried: str | None = None
-
-
-def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tuple[Binary | None, _Note | None]:
+def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tuple[Binary | None, Unused | None]:
     """The `codex` on PATH if it is fit, else why it is not used; neither if there is none."""
     path = _which("codex", search_path)
     if path is None:
@@ -131,22 +127,33 @@ def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tu
     try:
         found = _examined(path, Origin.PATH)
     except NoCodex as error:
-        return None, _Note(str(error))
+        return None, Unused(str(error), "correct it, or do nothing")
     if is_fit(found.version):
         return found, None
+    return _unmeasured(settings, found, path, own)
+
+
+def _unmeasured(
+    settings: CoreSettings, found: Binary, path: str, own: Binary | None
+) -> tuple[Binary | None, Unused | None]:
+    """A Codex that is not known to be fit: one with exceptions, an older one, or one that has to be tried."""
+    is_newer = own is not None and found.version > own.version
     who = f"{path} is Codex {shown(found.version)}"
     if (row := measured(found.version)) is not None:
-        return None, _Note(f"{who}, and {row.exceptions[0]}")
+        return None, Unused(f"{who}, and {row.exceptions[0]}", "update it", is_newer)
     if own is not None and found.version < own.version:
-        return None, _Note(f"{who}, which is older")
+        return None, Unused(f"{who}, which is older", "update it, or do nothing")
     if settings.codex_version == TESTED:
-        return None, _Note(f"{who}, and codex_version = {TESTED} allows {fit_versions()}")
+        why = f"{who}, and codex_version = {TESTED} allows {fit_versions()}"
+        return None, Unused(why, f"set codex_version to {NEWEST}, which tries it", is_newer)
     verdict = verdict_on(found.path, settings.codex_home)
     if verdict is None:
-        return None, _Note(f"{who}, which has not been tried yet", found.path)
+        why = f"{who}, which has not been tried yet"
+        return None, Unused(why, "run `codex-mcp doctor --self-test` to try it", is_newer, found.path)
     if verdict.is_fit:
         return found, None
-    return None, _Note(f"{who}, which failed the self-test ({verdict.failed}: {verdict.why})")
+    why = f"{who}, which failed the self-test ({verdict.failed}: {verdict.why})"
+    return None, Unused(why, "update codex-mcp, or do nothing", is_newer)
 
 
 def check_codex(settings: CoreSettings, search_path: str) -> None:
@@ -290,8 +297,8 @@ def _is_program(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
-def _nothing_found(note: _Note | None) -> str:
-    found = note.text if note is not None else "there is no `codex` on PATH"
+def _nothing_found(unused: Unused | None) -> str:
+    found = unused.why if unused is not None else "there is no `codex` on PATH"
     return (
         f"cannot find Codex: {found}, and our own ({Origin.PACKAGE}) is not installed here; "
         f"install it with `pip install {Origin.PACKAGE}`, or name a Codex {fit_versions()} as codex_version"

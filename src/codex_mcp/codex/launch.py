@@ -22,6 +22,7 @@ from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from codex_mcp.codex.versions.measured import shown
+from codex_mcp.codex.versions.release import Release
 from codex_mcp.codex.versions.trials import Trials
 
 logger = logging.getLogger(__name__)
@@ -62,8 +63,9 @@ def launcher(
             return _old(binary, config, child_environment, settings)
         arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
-        converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach, hidden))
-        return CoreLaunch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
+        release = Release(shown(binary.version), binary.unused)
+        converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach, hidden, release))
+        return CoreLaunch(argv, child_environment, converse, version=release.version, is_guarded=True)
 
     return launch
 

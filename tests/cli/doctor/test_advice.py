@@ -237,7 +237,7 @@ CASES = {
         "config.toml",
         E,
         written(".codex/config.toml", 'approval_policy = "sometimes"\n', is_quick=False),
-        "correct ~/.codex/config.toml",
+        "name a newer Codex as codex_version, or correct the setting",
         written(".codex/config.toml", 'approval_policy = "never"\n', is_quick=False),
     ),
     "a configuration that is no TOML": Case(

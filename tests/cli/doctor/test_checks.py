@@ -83,7 +83,11 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         WORKING,
     ),
     "another Codex on PATH": (
-        but(codex=Codex("0.163.0", "/opt/codex", "installed with codex-mcp", unused=("codex is Codex 0.999.0",))),
+        but(
+            codex=Codex(
+                "0.163.0", "/opt/codex", "installed with codex-mcp", unused="codex is Codex 0.999.0", remedy="update it"
+            )
+        ),
         "codex.unused",
         Level.WARNING,
         "update it",
@@ -130,6 +134,13 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         "config.toml",
         Level.ERROR,
         "correct ",
+        WORKING,
+    ),
+    "a configuration that needs a newer Codex": (
+        but(core=Core(account="chatgpt", config_error="no such provider: this is Codex 0.163.0; name a newer Codex")),
+        "config.toml",
+        Level.ERROR,
+        "name a newer Codex",
         WORKING,
     ),
     "a configuration that is no TOML": (

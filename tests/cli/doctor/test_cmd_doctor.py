@@ -67,10 +67,15 @@ def test_a_fresh_home_lacks_only_the_sign_in_and_then_nothing(tmp_path: Path, pr
 def test_a_configuration_that_codex_refuses_is_found_before_a_call_fails(tmp_path: Path, problems: Problems) -> None:
     sign_in(tmp_path)
     config = tmp_path / ".codex/config.toml"
-    for text in ("model = [", 'approval_policy = "sometimes"\n'):
+    unknown = "name a newer Codex as codex_version, or correct the setting"
+    for text, fix in (
+        ("model = [", "correct ~/.codex/config.toml"),
+        ('approval_policy = "sometimes"\n', unknown),
+        ('model_provider = "from-the-future"\n', unknown),
+    ):
         config.write_text(text)
         found = problems()
-        assert {name: found[name]["fix"] for name in found} == {"config.toml": "correct ~/.codex/config.toml"}
+        assert {name: found[name]["fix"] for name in found} == {"config.toml": fix}
     config.write_text("")
     assert problems() == {}
 

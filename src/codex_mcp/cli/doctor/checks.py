@@ -69,9 +69,8 @@ def _codex(codex: Codex) -> Iterator[Finding]:
     else:
         fix = "run `codex-mcp doctor --self-test`, or remove codex_version and codex_bin to use our own Codex"
         yield Finding("codex.version", Group.CODEX, Level.WARNING, f"{chosen}, but {codex.fitness}", fix)
-    for note in codex.unused:
-        fix = "run `codex-mcp doctor --self-test` to try it" if codex.is_untried else "update it; or do nothing"
-        yield Finding("codex.unused", Group.CODEX, Level.WARNING, note, fix)
+    if codex.unused:
+        yield Finding("codex.unused", Group.CODEX, Level.WARNING, codex.unused, codex.remedy)
 
 
 def _core(core: Core) -> Iterator[Finding]:
@@ -110,10 +109,12 @@ def _configuration(configuration: Configuration, core: Core | None) -> Iterator[
     for warning in configuration.warnings:
         problem, fix = split(warning)
         yield Finding("settings.ignored", group, Level.WARNING, problem, fix or "remove it, or correct its name")
-    error = (core.config_error if core is not None else "") or configuration.syntax_error
-    if error:
-        fix = f"correct {configuration.config_path}"
-        yield Finding("config.toml", group, Level.ERROR, f"Codex cannot use config.toml: {error}", fix)
+    problem, fix = split(core.config_error) if core is not None else ("", "")
+    problem = problem or configuration.syntax_error
+    if problem:
+        text = f"Codex cannot use {configuration.config_path}: {problem}"
+        fix = fix or f"correct {configuration.config_path}"
+        yield Finding("config.toml", group, Level.ERROR, text, fix)
     elif not configuration.settings_error:
         text = configuration.config_path if configuration.has_config else "no config.toml: Codex's own defaults apply"
         yield Finding("config.toml", group, Level.OK, text)

@@ -58,11 +58,11 @@ class Codex(Struct, frozen=True):
     why: str = ""
     """Why this one: codex_version, PATH, or our own."""
     fitness: Fitness = Fitness.TESTED
-    is_untried: bool = False
-    """There is a newer one on PATH, which has not been tried."""
     is_old: bool = False
-    unused: tuple[str, ...] = ()
-    """Sentences about a Codex on PATH that is not used."""
+    unused: str = ""
+    """Why the Codex on PATH is not used, and which one is."""
+    remedy: str = ""
+    """What to do so that it is used."""
     error: str = ""
 
 

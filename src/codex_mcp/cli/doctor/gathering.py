@@ -101,15 +101,14 @@ def find(settings: CoreSettings, search_path: str) -> tuple[Binary | None, facts
         binary = find_codex(settings, search_path)
     except NoCodex as exc:
         return None, facts.Codex(error=str(exc))
-    is_named = binary.origin is Origin.SETTING
     return binary, facts.Codex(
         shown(binary.version),
         binary.path,
         WHY[binary.origin],
         fitness=_fitness(binary, settings.codex_home),
-        is_untried=binary.untried is not None,
         is_old=binary.is_old,
-        unused=() if is_named else binary.notes,
+        unused=binary.notes[0] if binary.unused is not None else "",
+        remedy=binary.unused.remedy if binary.unused is not None else "",
     )
 
 
