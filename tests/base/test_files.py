@@ -8,6 +8,7 @@ import pytest
 from codex_mcp.base.files import (
     copy_regular,
     is_named,
+    lines_up_to,
     make_private,
     make_private_folder,
     opened,
@@ -72,6 +73,8 @@ def test_long_lines_are_skipped_and_reading_ends(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"one\n" + b"x" * 20 + b"\ntwo\nlast")
     with opened(str(tmp_path / "file")) as file:
         assert list(short_lines(file, 8, 100)) == [b"one\n", b"two\n", b"last"]
+    with opened(str(tmp_path / "file")) as file:
+        assert list(lines_up_to(file, 8, 100)) == [b"one\n", None, b"two\n", b"last"]
     with opened(str(tmp_path / "file")) as file:
         assert list(short_lines(file, 8, 4)) == [b"one\n"]
 

@@ -7,6 +7,7 @@ from codex_mcp.codex.core import (
     ConfigRefused,
     CoreError,
     NotSteerable,
+    ThreadDamaged,
     ThreadHeld,
     ThreadNotFound,
     ThreadUnusable,
@@ -30,6 +31,7 @@ from codex_mcp.codex.refusals import refusal
             "active turn uses a different output schema",
         ),
         ("session t is archived", ThreadUnusable, "session t is archived"),
+        ("invalid paginated history lineage for t: x", ThreadDamaged, "invalid paginated history lineage for t: x"),
         (
             "thread t already has an active writer",
             ThreadHeld,

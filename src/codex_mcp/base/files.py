@@ -71,15 +71,20 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
     return descriptor
 
 
-def short_lines(file: BinaryIO, longest: int, most: int) -> Iterator[bytes]:
-    """The lines of at most `longest` bytes, of the next `most` bytes of a file. Longer ones are skipped."""
+def lines_up_to(file: BinaryIO, longest: int, most: int) -> Iterator[bytes | None]:
+    """The lines of the next `most` bytes of a file; None in the place of one with more than `longest` bytes."""
     is_rest = False
     while most > 0 and (line := file.readline(longest)):
         most -= len(line)
         is_whole = line.endswith(b"\n") or len(line) < longest
-        if is_whole and not is_rest:
-            yield line
+        if not is_rest:
+            yield line if is_whole else None
         is_rest = not is_whole
+
+
+def short_lines(file: BinaryIO, longest: int, most: int) -> Iterator[bytes]:
+    """The lines of at most `longest` bytes, of the next `most` bytes of a file. Longer ones are skipped."""
+    return (line for line in lines_up_to(file, longest, most) if line is not None)
 
 
 def copy_regular(source: str, target: str, limit: int) -> None:

@@ -32,6 +32,7 @@ from codex_mcp.codex.config.permissions import (
 )
 from codex_mcp.codex.config.sandbox_profile import OURS
 from codex_mcp.codex.conversation.goals import paused_goal
+from codex_mcp.codex.conversation.recorded_turns import loss_of
 from codex_mcp.codex.core import (
     AFTER_LOSS,
     PLAIN,
@@ -50,7 +51,7 @@ from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
 from codex_mcp.codex.refusals import refusal
-from codex_mcp.codex.rollout import sandbox_to_restore
+from codex_mcp.codex.rollout import read_rollout, sandbox_to_restore
 from codex_mcp.codex.thread_requests import given, opening_of, setup_of, turn_of
 from codex_mcp.codex.versions.release import Release
 from codex_mcp.rpc.channel import Channel
@@ -207,8 +208,10 @@ class AppServer:
         setup = setup_of(spec, before) | ({} if before is None else {"sandbox": READ_ONLY})
         params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **setup)
         goal = await paused_goal(self, thread_id)
-        opened = replace(await self._open("thread/resume", params), paused_goal=goal)
-        grant = before or await in_thread(sandbox_to_restore, asked, opened.rollout_path)
+        opened = await self._open("thread/resume", params)
+        rollout = await in_thread(read_rollout, opened.rollout_path)
+        opened = replace(opened, paused_goal=goal, loss=await loss_of(self, opened, rollout.turns))
+        grant = before or sandbox_to_restore(asked, rollout)
         return opened if grant is None else await self._granted(opened, grant)
 
     async def _entries_to_restore(self, thread_id: str, asked: ThreadSpec, spec: ThreadSpec) -> Grant | None:
@@ -225,7 +228,7 @@ class AppServer:
                 raise
             except CoreError:
                 return None  # thread/resume says what is wrong
-            grant = await in_thread(sandbox_to_restore, asked, found.thread.path)
+            grant = sandbox_to_restore(asked, await in_thread(read_rollout, found.thread.path))
         grant = None if grant is None else with_entries(grant, spec, hidden)
         return grant if grant is not None and grant.entries else None
 

@@ -16,6 +16,7 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
+from codex_mcp.codex.losses import Loss
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.app.requests import Account, ImageInput, LocalImageInput, ReviewTarget, TextInput, ThreadOpened
 from codex_mcp.wire.jsonrpc import Id
@@ -101,6 +102,8 @@ class OpenedThread(Struct, frozen=True):
     """How the app-server has set the thread up; None if that could not be read, or from an old Codex."""
     paused_goal: str = ""
     """The goal that it had when it was loaded, which is paused."""
+    loss: Loss | None = None
+    """What its file had lost when it was loaded."""
     is_provisional: bool = False
     """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 
@@ -271,6 +274,10 @@ class CannotResume(CoreError):
 
 class ThreadUnusable(CoreError):
     """The thread is archived, or its file is damaged."""
+
+
+class ThreadDamaged(ThreadUnusable):
+    """Codex cannot read the thread's file."""
 
 
 class ThreadHeld(CoreError):

@@ -10,6 +10,7 @@ from codex_mcp.codex.core import (
     ConfigRefused,
     CoreError,
     NotSteerable,
+    ThreadDamaged,
     ThreadHeld,
     ThreadNotFound,
     ThreadUnusable,
@@ -30,16 +31,19 @@ REFUSALS: Final = (
 
 HELD: Final = "already has an active writer"
 
-UNUSABLE: Final = re.compile(
-    r"session \S+ is archived|failed to read thread: thread-store internal error", re.IGNORECASE
+ARCHIVED: Final = re.compile(r"session \S+ is archived", re.IGNORECASE)
+DAMAGED: Final = re.compile(
+    r"failed to read thread: thread-store internal error|invalid paginated history lineage", re.IGNORECASE
 )
 
 
 def refusal(message: str) -> CoreError:
     if message.endswith(HELD):
         return ThreadHeld(f"{message}: another Codex has it open; end the server that runs it, or wait")
-    if UNUSABLE.match(message):
+    if ARCHIVED.match(message):
         return ThreadUnusable(message)
+    if DAMAGED.match(message):
+        return ThreadDamaged(message)
     for beginning, kind in REFUSALS:
         if message.startswith(beginning):
             text = message.removeprefix(beginning) if beginning.endswith(": ") else message

@@ -1,53 +1,73 @@
-"""Which sandbox the last turn of a thread had, read from its rollout file.
+"""What a thread's rollout file tells about it: the sandbox of its last turn, and which of its turns are whole.
 
 `thread/resume` restores read-only, full access and named permission profiles. It replaces `workspace-write` with the
-sandbox of config.toml, which may allow more than the thread was started with.
+sandbox of config.toml, which may allow more than the thread was started with. It also passes over lines that it cannot
+read, and does not say so.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import Final
+from typing import BinaryIO, Final
 
 import msgspec
+from msgspec import Struct
 
-from codex_mcp.base.files import opened, short_lines
+from codex_mcp.base.files import lines_up_to, opened
 from codex_mcp.codex.config.permissions import Grant, names_sandbox, restored
 from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.codex.losses import TurnsKept
 from codex_mcp.wire.app.requests import RolloutLine, TurnContext
 
 logger = logging.getLogger(__name__)
 
 TURN_CONTEXT = b'"turn_context"'
 
-LONGEST_CONTEXT: Final = 1024 * 1024
-"""Bytes of a line that describes a turn, with its permissions. Longer ones hold output or pictures."""
+LONGEST_LINE: Final = 1024 * 1024
+"""Bytes of a line that is looked at. Longer ones hold output or pictures."""
 
 LONGEST: Final = 1024 * 1024 * 1024
 """Bytes at the end of a rollout that are searched, in about a second."""
 
 
-def sandbox_to_restore(asked: ThreadSpec, path: str | None) -> Grant | None:
-    """The grant for a resumed thread with this rollout file; None if it already has the right sandbox."""
-    if path is None or names_sandbox(asked):
-        return None
+class Rollout(Struct, frozen=True):
+    last_context: TurnContext | None = None
+    turns: TurnsKept | None = None
+    """None if the file was not read from its beginning."""
+
+
+def read_rollout(path: str | None) -> Rollout:
+    """A file that cannot be read tells nothing."""
+    if path is None:
+        return Rollout()
     try:
-        context = _last_context(path)
+        with opened(path) as file:
+            return _read(file)
     except OSError as exc:
         logger.warning("cannot read the last sandbox of a thread from %s: %s", path, exc.strerror)
-        return None
+        return Rollout()
+
+
+def sandbox_to_restore(asked: ThreadSpec, rollout: Rollout) -> Grant | None:
+    """The grant for a resumed thread with this rollout file; None if it already has the right sandbox."""
+    context = None if names_sandbox(asked) else rollout.last_context
     return None if context is None else restored(context)
 
 
-def _last_context(path: str) -> TurnContext | None:
+def _read(file: BinaryIO) -> Rollout:
+    unread = max(0, os.fstat(file.fileno()).st_size - LONGEST)
+    file.seek(unread)
     last: TurnContext | None = None
-    with opened(path) as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - LONGEST))
-        for line in short_lines(file, LONGEST_CONTEXT, LONGEST):
-            if TURN_CONTEXT in line:
-                last = _context_in(line) or last
-    return last
+    turns = TurnsKept()
+    for line in lines_up_to(file, LONGEST_LINE, LONGEST):
+        if line is None:
+            turns.skip()
+            continue
+        turns.read(line)
+        if TURN_CONTEXT in line:
+            last = _context_in(line) or last
+    return Rollout(last, None if unread else turns)
 
 
 def _context_in(line: bytes) -> TurnContext | None:

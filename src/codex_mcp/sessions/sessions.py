@@ -229,6 +229,8 @@ class NamedSessions:
             # The model is always named: an earlier turn may have failed with another one.
             settings = TurnSettings(model=session.model or None, effort=effort_of(spec))
             turn_spec = replace(turn_spec, settings=settings)
+            if found is not None and thread.loading.loss is not None:
+                turn_spec = replace(turn_spec, prompt=fallback_prompt(found.recent, turn_spec.prompt))
             if changed := changed_settings(spec, order.spec, order.given):
                 warnings.append(KEEPS.format(id=key.id, names=", ".join(changed)))
         elif how is Resumed.FALLBACK and found is not None:
@@ -288,7 +290,12 @@ class NamedSessions:
         queued = found.spec if noted is None or not noted.unsaved else noted.session.spec
         spec = with_wishes(queued, order.model, order.effort)
         try:
-            return await self._resumed(found.thread, key.principal, spec), Resumed.NATIVE, spec
+            thread = await self._resumed(found.thread, key.principal, spec)
+            loss = thread.loading.loss
+            if loss is None or not loss.is_total or not found.recent:
+                return thread, Resumed.NATIVE, spec
+            logger.info("session %s needs a new thread: %s", key.id, loss.for_caller)
+            await self._threads.unload(thread)
         except (ThreadNotFound, ThreadUnusable, CannotResume, BadThreadId) as exc:
             logger.info("session %s needs a new thread: %s", key.id, exc)
         thread = await self._threads.start(spec, key.principal)

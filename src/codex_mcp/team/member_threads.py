@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.codex.core import CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec
+from codex_mcp.codex.core import CannotResume, ThreadDamaged, ThreadHeld, ThreadNotFound, ThreadSpec
 from codex_mcp.team.agent import Agent, Holder
 from codex_mcp.team.profile import context
 from codex_mcp.team.records.store_session import StoreSession
@@ -63,7 +63,7 @@ class MemberThreads:
             if member.thread_id is None:
                 raise ThreadNotFound("it has no thread yet")
             thread = await self._resume(member.thread_id, agent, spec)
-        except (ThreadNotFound, CannotResume) as exc:
+        except (ThreadNotFound, ThreadDamaged, CannotResume) as exc:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
             thread = await self._threads.start(replace(spec, tools=self._tools), agent.principal)
             if agent.turns:

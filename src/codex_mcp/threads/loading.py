@@ -7,10 +7,12 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec
+from msgspec.structs import replace
+
+from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.threads.stopping.stopper import Cores
 
-CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex, with its whole history."
+CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex."
 
 GOAL_PAUSED: Final = 'The agent has a goal from before, which is paused: "{}". It does not go on by itself.'
 
@@ -22,6 +24,8 @@ class Loading:
         self._cores = cores
         self._gone = ""
         self._goal = opened.paused_goal
+        self.loss = opened.loss
+        """What its file had lost when it was loaded, until caller and agent are told."""
         self._lost = ""
         """Why the core ended that had it loaded while it was idle; told with the next turn."""
         self._one_at_a_time = asyncio.Lock()
@@ -41,7 +45,7 @@ class Loading:
             core = await self._cores.core()
             if self.core is not core:
                 opened = await core.resume_thread(thread_id, spec)
-                self.core, self._goal = core, opened.paused_goal
+                self.core, self._goal, self.loss = core, opened.paused_goal, opened.loss
             return core
 
     async def unload(self, thread_id: str, quiesce: Callable[[], Awaitable[None]]) -> None:
@@ -71,7 +75,19 @@ class Loading:
         self._lost = ""
 
     def to_tell(self) -> list[str]:
-        """Sentences for the caller, once: of a core that was lost, and of a goal that was paused at the loading."""
+        """Sentences for the caller, once: of a core that was lost, and of what was found at the loading."""
         lost, self._lost = self._lost, ""
         goal, self._goal = self._goal, ""
-        return [*([CORE_LOST.format(lost)] if lost else []), *([GOAL_PAUSED.format(goal)] if goal else [])]
+        return [
+            *([CORE_LOST.format(lost)] if lost else []),
+            *([GOAL_PAUSED.format(goal)] if goal else []),
+            *([self.loss.for_caller] if self.loss is not None else []),
+        ]
+
+    def told(self, spec: TurnSpec) -> TurnSpec:
+        """A turn that also tells the agent, once, what it does not remember. A review reads no text."""
+        loss = self.loss
+        if loss is None or spec.review is not None:
+            return spec
+        self.loss = None
+        return replace(spec, preface="\n\n".join(filter(None, (loss.for_agent, spec.preface))))

@@ -58,7 +58,7 @@ class Thread:
         self.spec = spec
         self.principal = context.principal
         self._context = context
-        self._loading = Loading(core, opened, context.cores)
+        self.loading = Loading(core, opened, context.cores)
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(context.settings.max_turns_waiting)
         self._turns: dict[QueuePlace, Turn] = {}
@@ -79,7 +79,7 @@ class Thread:
     @property
     def gone(self) -> str:
         """Why it can never be continued; empty if it can."""
-        return self._loading.gone(self.id)
+        return self.loading.gone(self.id)
 
     @property
     def idle(self) -> bool:
@@ -188,12 +188,12 @@ class Thread:
 
     async def unload(self) -> None:
         """Unload it from the core; the next turn loads it again, with its goal paused."""
-        await self._loading.unload(self.id, self.quiesce)
+        await self.loading.unload(self.id, self.quiesce)
 
     async def quiesce(self) -> None:
         """Stop what no prompt asked for: its goal, the turns that Codex began, and its sub-agents."""
-        if self._loading.core is not None and not self.unasked.is_quiet:
-            await self.unasked.quiesce(self._loading.core, self._context.settings.interrupt_grace)
+        if self.loading.core is not None and not self.unasked.is_quiet:
+            await self.unasked.quiesce(self.loading.core, self._context.settings.interrupt_grace)
 
     def had_turn(self, turn_id: str) -> bool:
         """Whether this turn runs here, or has lately."""
@@ -227,7 +227,7 @@ class Thread:
         elif isinstance(fact, facts.GoalChanged):
             self.unasked.fact_received(self.id, fact)
         elif isinstance(fact, ThreadUnloaded):
-            self._loading.unloaded()
+            self.loading.unloaded()
             self.unasked.lost()
             if self.current is not None and self.current.place.turn_id:
                 self._fail_all(UNLOADED)  # the core will never report the end of the turn
@@ -255,7 +255,7 @@ class Thread:
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something; the coroutine returns the answer."""
         self._publish(self._translator.request(asked))
-        return self._answering.answer(question_id, asked, self.current, self._loading.core)
+        return self._answering.answer(question_id, asked, self.current, self.loading.core)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""
@@ -266,12 +266,12 @@ class Thread:
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
         """The core has ended: fail its turn and the turns that wait behind it."""
-        if self._loading.core_lost(core, reason):
+        if self.loading.core_lost(core, reason):
             self.unasked.lost()
         # A turn that was not given to a core yet starts in the next one.
         if self.current is not None and self.current.core is core:
             self._fail_all(str(reason))
-            self._loading.loss_was_told()
+            self.loading.loss_was_told()
 
     def _fail_all(self, why: str) -> None:
         for turn in self._turns.values():
@@ -336,12 +336,12 @@ class Thread:
                 self._meter.turns_dropped()
             self._note_position(turn)
             self._translator.turn_starts(full=turn.full_events)
-            turn.record.warn((*turn.record.warnings, *self._loading.to_tell()))
-            turn_id = await core.start_turn(self.id, turn.spec, self.spec)
+            turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
+            turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
             if isinstance(exc, CannotResume):
-                self._loading.cannot_resume(str(exc))
+                self.loading.cannot_resume(str(exc))
             self._start_failed(turn, str(exc))
             return
         if not self._queue.accepted(turn_id, turn.place):
@@ -360,7 +360,7 @@ class Thread:
         self._perform(self._queue.start_failed(turn.place))
 
     async def load(self) -> Core:
-        return await self._loading.load(self.id, self.spec)
+        return await self.loading.load(self.id, self.spec)
 
     def _conclude(self, turn: Turn) -> None:
         if turn.place.state is TurnQueueState.ENDED:

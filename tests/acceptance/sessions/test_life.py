@@ -8,6 +8,8 @@ from pathlib import Path
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.sessions.store import DATABASE
+from tests.support.core.told import last, newest_prompt
+from tests.support.damage import DAMAGES, damage
 from tests.support.processes import all_ended
 from tests.support.servers.mcp_server import TOUR, McpServer, Setup
 from tests.support.sessions.scene import asked, error, said, session_server, sessions, texts
@@ -89,6 +91,33 @@ async def test_a_session_whose_thread_is_archived_or_damaged_goes_on_in_a_new_on
                 after = await said(server, "go on", sessionId=name)
                 assert (after["session"]["resumed"], after["session"]["turns"]) == ("fallback", 2), name
                 assert f"I am {name}" in texts(model)
+
+
+async def test_a_session_whose_file_has_lost_turns_says_so_and_has_its_last_turns(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = setup_for(tmp_path, model)
+        names = {how: how.replace(" ", "-") for how in DAMAGES}
+        before = {}
+        async with McpServer(setup) as server:
+            await server.initialize()
+            for how, name in names.items():
+                for number in range(4):
+                    before[how] = (await said(server, f"zebra {number}", sessionId=name))["threadId"]
+        for how, thread in before.items():
+            damage(setup.codex_home, thread, how)
+        async with McpServer(setup) as server:
+            await server.initialize()
+            for how, name in names.items():
+                after = await said(server, "go on", sessionId=name)
+                is_empty = how in ("half", "only the head", "spoiled lines")
+                assert after["session"]["resumed"] == ("fallback" if is_empty else "native"), how
+                assert (after["threadId"] == before[how]) == (not is_empty), how
+                assert ("is gone" if is_empty else "missing or damaged") in after["warnings"][0], how
+                assert "zebra 3" in texts(model), how
+                again = await said(server, "and on", sessionId=name)
+                assert again["session"] == {"id": name, "resumed": "native", "turns": 6, "model": "gpt-5.5"}
+                assert "warnings" not in again, how
+                assert newest_prompt(last(model)) == "and on", how
 
 
 async def test_a_session_is_usable_after_the_server_was_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from tests.support.damage import DAMAGES, damage, rollout
 from tests.support.processes import all_ended
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
@@ -63,3 +64,40 @@ async def test_a_wait_and_an_error_tell_it_as_well(team: Team) -> None:
         failed = await server.run("codex-reply", {"identity": "fails", "prompt": "[[scene: fail]]"})
         assert "The earlier conversation of agent fails is lost" in text_of(failed)
         assert failed["isError"] is True
+
+
+async def test_an_agent_whose_file_has_lost_turns_goes_on_and_everybody_knows(team: Team) -> None:
+    threads = {}
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        for how in DAMAGES:
+            name = how.replace(" ", "-")
+            threads[how] = (await server.start(say("the blue door"), identity=name))["threadId"]
+            for number in range(3):
+                await server.reply(name, say(f"zebra {number}"))
+        os.kill(server.process.pid, signal.SIGKILL)
+        await server.exit_code()
+        await all_ended(server.setup.home)
+        for how, thread in threads.items():
+            damage(server.setup.codex_home, thread, how)
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        for how, thread in threads.items():
+            told = await server.reply(how.replace(" ", "-"), say("on"))
+            (warning,) = told["warnings"]
+            assert "missing or damaged in its file" in warning, how
+            assert told["threadId"] == thread
+            assert "of all earlier turns of this conversation (4), " in heard(model), how
+            assert "warnings" not in await server.reply(how.replace(" ", "-"), say("and on")), how
+
+
+@pytest.mark.parametrize("left", [b"", b"\0garbage" * 100], ids=["nothing", "garbage"])
+async def test_an_agent_whose_file_cannot_be_read_gets_a_new_conversation(team: Team, left: bytes) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        arch = await server.start(say("the blue door"), identity="arch")
+        os.kill(server.process.pid, signal.SIGKILL)
+        await server.exit_code()
+        await all_ended(server.setup.home)
+        rollout(server.setup.codex_home, arch["threadId"]).write_bytes(left)
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        told = await server.reply("arch", say("on"))
+        assert "The earlier conversation of agent arch is lost" in told["warnings"][0]
+        assert told["threadId"] != arch["threadId"]

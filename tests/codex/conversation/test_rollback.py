@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.conversation.rollback import PAGE, drop_turns
+from codex_mcp.codex.conversation.recorded_turns import PAGE
+from codex_mcp.codex.conversation.rollback import drop_turns
 from codex_mcp.codex.core import CoreError
 from tests.codex.test_app_server import Core, core
 from tests.support.rpc.far_end import Json

@@ -1,1 +1,2 @@
-"""Requests about one conversation that are more than a call: its goal (`goals`), and dropping turns (`rollback`)."""
+"""Requests about one conversation that are more than a call: its goal (`goals`), dropping turns (`rollback`), and
+turns that its file has lost (`recorded_turns`)."""

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import UNSET
-
+from codex_mcp.codex.conversation.recorded_turns import recorded_turns
 from codex_mcp.codex.core import Core, CoreError
-from codex_mcp.wire.app.history import ListTurns, TurnPage
 from codex_mcp.wire.app.requests import ThreadRevert
-
-PAGE: Final = 100
-"""Turns of one answer, newest first."""
 
 NOTE: Final = "Dropped from the conversation: {}. Files are not rolled back."
 
@@ -27,15 +22,10 @@ async def drop_turns(core: Core, thread_id: str, count: int) -> str:
 
 
 async def _turn_from_the_end(core: Core, thread_id: str, count: int) -> str:
-    cursor: str | None = None
     seen = 0
-    while True:
-        asked = ListTurns(thread_id, min(PAGE, count - seen), UNSET if cursor is None else cursor, "notLoaded")
-        page = await core.request("thread/turns/list", asked, TurnPage)
-        if seen + len(page.data) >= count:
-            return page.data[count - seen - 1].id
-        seen += len(page.data)
-        cursor = page.next_cursor
-        if cursor is None or not page.data:
-            there = "1 turn" if seen == 1 else f"{seen} turns"
-            raise CoreError(f"the conversation has only {there}, so {count} cannot be dropped; nothing was changed")
+    async for turn in recorded_turns(core, thread_id, count):
+        seen += 1
+        if seen == count:
+            return turn.id
+    there = "1 turn" if seen == 1 else f"{seen} turns"
+    raise CoreError(f"the conversation has only {there}, so {count} cannot be dropped; nothing was changed")
