@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from codex_mcp.base.logs import Subject, about_only, stay_about
-from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.calls.cancellable import CancellableRequest
@@ -119,7 +119,7 @@ class Session:
         self.id = origin.log_id or os.urandom(ID_BYTES).hex()
         """For the log and for traces. It gives access to nothing."""
         self.principal = origin.principal
-        self.subject = Subject(self.id, self.principal)
+        self.subject = Subject(self.id, account(self.principal))
         self.is_local = origin.is_local
         self.may_administer = origin.administers
         self._is_unread = origin.is_unread
@@ -168,7 +168,7 @@ class Session:
 
     def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> object:
         """Answer a call at once, without a task of its own, or begin it; from then on it can be cancelled."""
-        subject = Subject(self.id, self.principal, str(request_id)[:LOGGED_CHARS])
+        subject = self.subject._replace(request=str(request_id)[:LOGGED_CHARS])
         name = params.name[:LOGGED_CHARS]
         with about_only(subject):
             logger.info("call of %s", name)
@@ -178,7 +178,7 @@ class Session:
                 logger.info("call of %s %s", name, ending_of(answer))
             return answer
         root = partial(self.root, client, request_id)
-        request = CallRequest(request_id, params, subject, self.caller, root, self.is_local)
+        request = CallRequest(request_id, params, subject, self.caller, root, self.is_local, self.principal)
         call = Call(client, request, self._settings, self._tools.limits)
         self._calls[request_id] = call
         return self._run(call)

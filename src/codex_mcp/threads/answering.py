@@ -13,12 +13,13 @@ from codex_mcp.codex.events.translator import Event, EventTranslator
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import (
     core_answer,
+    ending_denial,
     explanation,
     must_interrupt,
     refusal,
     told_of_refusal,
 )
-from codex_mcp.threads.questions.decisions import is_approval, word_for
+from codex_mcp.threads.questions.decisions import Aborted, is_approval, word_for
 from codex_mcp.threads.questions.questions import question_from
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
@@ -31,7 +32,10 @@ MOST_WARNINGS: Final = 10
 
 
 class Answering:
-    """The questions of one thread. `decided` is told of each decision, `cancel` stops a turn."""
+    """The questions of one thread. `decided` is told of each decision, `cancel` stops a turn.
+
+    `denial_ends`: a denied command or patch ends its turn.
+    """
 
     def __init__(
         self,
@@ -39,11 +43,14 @@ class Answering:
         publish: Callable[[Iterable[Event]], None],
         decided: Callable[[Turn, str], None],
         cancel: Callable[[Turn], None],
+        *,
+        denial_ends: bool = False,
     ) -> None:
         self._translator = translator
         self._publish = publish
         self._decided = decided
         self._cancel = cancel
+        self._denial_ends = denial_ends
         self._questions = OpenQuestions()
 
     @property
@@ -68,6 +75,9 @@ class Answering:
         refused = told_of_refusal(question, decision)
         if refused is not None and len(turn.record.warnings) < MOST_WARNINGS:
             turn.record.warn((*turn.record.warnings, refused))
+        if self._denial_ends and (ending := ending_denial(question, decision)) is not None:
+            turn.record.stop_because(ending)
+            decision = Aborted()
         self._publish(self._translator.answered(asked, approved=is_approval(decision)))
         if must_interrupt(question, decision):
             self._cancel(turn)

@@ -64,8 +64,8 @@ class Thread:
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         self._ended = EndedTurns()
-        decided = partial(context.listener.question_decided, self)
-        self._answering = Answering(self._translator, self._publish, decided, self.cancel)
+        decided, ends = partial(context.listener.question_decided, self), context.settings.denial_ends_turn
+        self._answering = Answering(self._translator, self._publish, decided, self.cancel, denial_ends=ends)
         self._meter = TokenMeter()
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.answer), maxlen=EARLY_EVENTS)
         self._steering = Steering(self._queue, self._perform, self._turns)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
@@ -187,6 +187,9 @@ class Threads:
     def of(self, principal: str) -> list[Thread]:
         return [thread for thread in self._threads.values() if thread.principal == principal]
 
+    def _of_account(self, principal: str) -> list[Thread]:
+        return [thread for thread in self._threads.values() if account(thread.principal) == account(principal)]
+
     async def _record_owner(self, thread_id: str, principal: str) -> None:
         if self._owners is not None:
             await self._owners.record(thread_id, principal)
@@ -247,7 +250,7 @@ class Threads:
 
     def _check_quota(self, principal: str, spec: TurnSpec | None = None) -> None:
         """Check that this principal may open another thread or queue another turn. Raises Refused."""
-        waiting = [turn for thread in self.of(principal) for turn in thread.unfinished() if turn.core is None]
+        waiting = [turn for thread in self._of_account(principal) for turn in thread.unfinished() if turn.core is None]
         turns = max(len(waiting), self._admission.waiting(principal))
         why = over_quota(self._settings, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
         if why:
@@ -255,7 +258,7 @@ class Threads:
 
     async def _make_room(self, principal: str) -> None:
         """Unload the least recently used thread of this principal if it has reached its limit."""
-        threads = self.of(principal)
+        threads = self._of_account(principal)
         if len(threads) < self._settings.threads_per_principal:
             return
         idle = [thread for thread in threads if thread.is_quiet]

@@ -182,6 +182,28 @@ async def test_abort_ends_the_turn_and_the_call_and_the_thread_goes_on(tmp_path:
         assert await server.exit_code() == 0
 
 
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_denial_ends_the_turn_and_its_call_where_that_is_set(tmp_path: Path, asked: bool) -> None:  # noqa: FBT001
+    async with serve(tmp_path, "--denial-ends-turn") as (server, model):
+        await server.initialize(elicitation=asked)
+        call = server.call("codex", {"prompt": scene("escalate")})
+        if asked:
+            server.reply((await server.question())["id"], {"action": "decline"})
+        result = await server.result(call)
+        thread = thread_of(result)
+
+        why = "the user declined" if asked else "no one could be asked: the MCP client does not support elicitation"
+        text = result["content"][0]["text"]
+        assert result["isError"]
+        assert "the request to run the command" in text
+        assert f"was denied: {why}." in text
+        assert len(model.requests) == 1, "the model is not asked to go on"
+        assert not (server.setup.work / "made.txt").exists()
+
+        after = await server.run("codex-reply", {"threadId": thread, "prompt": scene("say", text="Next.")})
+        assert as_recorded(after) == answered(thread, "Next.")
+
+
 async def test_a_client_that_cannot_be_asked_is_not_asked_and_nothing_hangs(tmp_path: Path) -> None:
     async with serve(tmp_path) as (server, model):
         await server.initialize(elicitation=False)

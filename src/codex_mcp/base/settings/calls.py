@@ -18,6 +18,7 @@ from codex_mcp.base.settings.kinds import (
     seconds,
     setting,
     size,
+    switch,
 )
 
 
@@ -38,6 +39,11 @@ class CallSettings(Struct, frozen=True, kw_only=True):
         600, seconds(INSTANT, MONTH, zero="refuse at once"), "SECONDS", "deny a question that is unanswered by then"
     )
     """Ten minutes are long enough for a short break, and a forgotten question does not block a turn for a day."""
+
+    denial_ends_turn: bool = setting(
+        False, switch, "", "end the turn, and its call with an error, when a command or a patch is denied"
+    )
+    """By default the model is told of the denial and goes on, as in every Codex that was released."""
 
     soft_deadline: float | None = setting(
         None, seconds(1, MONTH, zero="never"), "SECONDS", "return a longer call as running", shown="by client"

@@ -55,6 +55,13 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     )
     """Without it, a principal sees only its own. Over stdio the history is the user's own, and this has no effect."""
 
+    private_sessions: bool = setting(
+        False, switch, "", "let a conversation be seen and continued only by the session that started it"
+    )
+    """By default other sessions of the same principal may continue it by its id, so that a client that reconnects keeps
+    its work. With this, only the handshake revisions of MCP are spoken, because the stateless one has no sessions. A
+    session that begins again with its id gets its conversations back."""
+
     allowed_hosts: tuple[str, ...] = setting((), words, "NAME", "a further host name of this server, such as a proxy's")
     """Repeat the flag for each name."""
 

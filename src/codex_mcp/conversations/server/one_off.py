@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.principals import account
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.processes.termination import end_processes
 from codex_mcp.base.settings.core import CoreSettings
@@ -73,19 +74,20 @@ class OneOffCommands:
         """By principal."""
 
     async def run(self, caller: Caller, params: wire.ExecOneOffCommand) -> wire.Executed:
-        seconds = self._checked(params, caller.principal)
+        principal = account(caller.principal)
+        seconds = self._checked(params, principal)
         cwd = _folder(params.cwd)
         policy = UNSET if params.sandbox_policy is None else dict(core_policy(params.sandbox_policy, cwd))
         mark = os.urandom(MARK_BYTES).hex()
         request = CommandExec(list(params.command), mark, {MARK: mark}, cwd, MOST_OUTPUT, policy, disable_timeout=True)
-        self._running[caller.principal] += 1
+        self._running[principal] += 1
         try:
             core = await self._threads.supervisor.core()
             return _outcome(await self._executed(core, request, seconds))
         except (CoreError, Refused) as exc:
             raise failed(f"exec failed: {str(exc).removeprefix(SPAWN_FAILED)}") from exc
         finally:
-            self._running -= Counter((caller.principal,))  # forgets a principal without commands
+            self._running -= Counter((principal,))  # forgets a principal without commands
 
     def _checked(self, params: wire.ExecOneOffCommand, principal: str) -> float:
         """Its timeout in seconds."""

@@ -13,6 +13,7 @@ from msgspec import Struct, UnsetType
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.kinds import Events, OnClientTimeout
 from codex_mcp.codex.events.translator import Event
@@ -50,6 +51,8 @@ class CallRequest(Struct, frozen=True):
     """Tells the client's only root."""
     is_local: bool = False
     """Its client has started the server."""
+    principal: str = LOCAL
+    """Whose threads it may use."""
 
 
 class Call:
@@ -61,7 +64,7 @@ class Call:
         self.request_id = request.id
         self.params = request.params
         self.subject = request.subject
-        self.principal = request.subject.principal
+        self.principal = request.principal
         self.caller = request.caller
         self._root = request.root
         self._is_local = request.is_local

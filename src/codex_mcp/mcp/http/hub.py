@@ -14,7 +14,7 @@ from uuid import uuid4
 import msgspec
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.principals import LOCAL, of_session
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.tasks import TaskSet
@@ -58,7 +58,7 @@ class TooManySessions(Exception):
 
 
 class HubSession:
-    __slots__ = ("_methods", "address", "channel", "id", "is_bus", "peer", "session")
+    __slots__ = ("_methods", "address", "channel", "id", "is_bus", "peer", "principal", "session")
 
     def __init__(self, hub: Hub, principal: str, session_id: str, address: str, *, is_bus: bool) -> None:
         """`is_bus`: it was created on the bus, with an id of the client's choice. `address`: where it was opened."""
@@ -74,14 +74,12 @@ class HubSession:
         handlers = Handlers(self._request_received, self._notification_received)
         self.peer = Peer(logged_channel, handlers, max_requests=MAX_REQUESTS, pace=no_pace)
         caller = msgspec.json.encode((principal, session_id)).decode()
-        origin = Origin(principal, logged(session_id), caller, self.channel, lambda: hub.administers(principal))
+        self.principal = principal
+        owner = of_session(principal, session_id) if hub.has_private_sessions else principal
+        origin = Origin(owner, logged(session_id), caller, self.channel, lambda: hub.administers(principal))
         self.session = Session(self.peer, hub.tools, hub.calls, origin, lambda: hub.shut_down(self))
         if logged_channel is self.channel:  # otherwise incoming messages must pass through the log
             self.channel.deliver_directly(self._message_received)
-
-    @property
-    def principal(self) -> str:
-        return self.session.principal
 
     @property
     def spoke(self) -> bool:
@@ -117,6 +115,7 @@ class Hub:
         self.tools = tools
         self._settings = settings
         self.calls = calls
+        self.has_private_sessions = settings.private_sessions
         self.limits = limits_of(settings, calls.outbox_bytes)
         self._key = key
         self._sessions: dict[tuple[str, str], HubSession] = {}

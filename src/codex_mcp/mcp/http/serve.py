@@ -16,12 +16,14 @@ from collections.abc import Callable
 from functools import partial
 
 import uvicorn
+from msgspec.structs import replace
 
 from codex_mcp.access.peers import Peers
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.http import HttpSettings
+from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
@@ -143,6 +145,7 @@ async def serve_http(
     make: MakeProduct = plain_product,
 ) -> None:
     """Serve HTTP as the settings say. Raises Refused if that is unsafe or impossible."""
+    settings = _with_private_sessions(settings)
     access = AccessControl(settings.http, settings.core.codex_home)
     if settings.http.host not in LOOPBACK and access.open_to_all:
         raise Refused(
@@ -155,6 +158,15 @@ async def serve_http(
             logger.warning("%s", warning)
     with contextlib.closing(_listener(settings.http.host, settings.http.port or 0)) as listener:
         await HttpServer(settings, launch, access, key, make).run(listener, announce)
+
+
+def _with_private_sessions(settings: Settings) -> Settings:
+    """Private sessions need sessions: a stateless request belongs to none."""
+    if not settings.http.private_sessions:
+        return settings
+    if settings.http.shared_history:
+        raise Refused("cannot keep sessions private with a shared history: give private_sessions or shared_history")
+    return replace(settings, calls=replace(settings.calls, protocol=Protocol.LEGACY))
 
 
 def _load_certificate(server: uvicorn.Server, settings: HttpSettings) -> None:

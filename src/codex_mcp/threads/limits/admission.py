@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.limits.fairness import FairQueue
 from codex_mcp.threads.turn import Turn
@@ -35,12 +35,12 @@ class Admission:
         self._tasks = TaskSet()
 
     def waiting(self, principal: str) -> int:
-        return self._queue.waiting(principal)
+        return self._queue.waiting(account(principal))
 
     @contextlib.asynccontextmanager
     async def opening(self, principal: str) -> AsyncIterator[None]:
         """Wait until this principal may open a thread; leaving the block lets the next one start."""
-        if principal == LOCAL:
+        if account(principal) == LOCAL:
             yield
             return
         key = object()
@@ -52,7 +52,7 @@ class Admission:
 
     async def enter(self, turn: Turn, principal: str) -> bool:
         """Wait until this turn may start; False if it was stopped first. Its place is freed when it ends."""
-        if principal == LOCAL:
+        if account(principal) == LOCAL:
             return True
         if _is_stopped(turn):
             return False
@@ -76,7 +76,7 @@ class Admission:
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[key] = waiter
         try:
-            self._tell(self._queue.ask(principal, key, opens=opens))
+            self._tell(self._queue.ask(account(principal), key, opens=opens))
             if isinstance(key, Turn) and not waiter.done():
                 key.record.set_activity(WAITING)
             return await waiter

@@ -176,11 +176,22 @@ def told_of_refusal(question: Question, decision: Decision) -> str | None:
     """The refusal in a sentence for the caller of the turn; None if a person has decided, who knows it."""
     if not isinstance(decision, Denied) or not is_by_nobody(decision):
         return None
+    return f"The agent asked to {_what(question)}, which was refused: {decision.reason}."
+
+
+def ending_denial(question: Question, decision: Decision) -> str | None:
+    """Why this decision ends the turn, if denials do; None if it is none, or of something else."""
+    if not isinstance(decision, Denied) or not isinstance(question, CommandQuestion | PatchQuestion):
+        return None
+    return f"the request to {_what(question)} was denied: {decision.reason}."
+
+
+def _what(question: Question) -> str:
     what = ASKED_TO[question.kind]
     if isinstance(question, CommandQuestion) and question.command_line:
         line = one_line(question.command_line)
         what += f" `{line if len(line) <= COMMAND_CHARS else line[: COMMAND_CHARS - 1] + '…'}`"
-    return f"The agent asked to {what}, which was refused: {decision.reason}."
+    return what
 
 
 def must_interrupt(question: Question, decision: Decision) -> bool:
