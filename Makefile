@@ -108,9 +108,10 @@ dist: setup ## build wheel and sdist into dist/
 	@$(BIN)/uv build -q --offline --no-build-isolation --python $(BIN)/python
 	@ls dist/*
 
-release: setup ## check that everything is ready for the release TAG=v1.2.3, then build its packages
+release: setup ## check that everything is ready for the release TAG=v1.2.3, then build its packages and its Homebrew formula
 	@$(BIN)/python -m tests.packages.release $(TAG)
 	@$(MAKE) --no-print-directory dist
+	@$(BIN)/python -m tests.packages.formula
 
 coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
@@ -160,6 +161,8 @@ $(PEERS): requirements/peers.txt | $(SETUP)
 lock: setup ## resolve the versions in requirements again
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
+	@$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements/lock.txt \
+		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/runtime.txt >/dev/null
 	@printf '%s\n' 'mcp>=1,<2' 'langchain-mcp-adapters<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
 	@printf '%s\n' 'fastmcp>=4,<5' 'mcp>=2,<3' 'httptools<1' 'uvloop<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade \
@@ -171,5 +174,5 @@ lock: setup ## resolve the versions in requirements again
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that make has created
-	@rm -rf .venv .venv-lowest .venv-mcp1 .venv-frameworks .codex-versions .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-lowest .venv-mcp1 .venv-frameworks .codex-versions .venv-peers judges/node_modules dist release build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
