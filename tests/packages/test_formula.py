@@ -44,7 +44,8 @@ def test_the_syntax_is_that_of_ruby() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [("  end\n", ""), ('"git"', '"git'), ("def install", "def install("), ("pip = [", "pip = "), ("end\n", "}\n")]
+    "change",
+    [("  end\n", ""), ('"git"', '"git'), ("def install", "def install("), ("pip = [", "pip = "), ("end\n", "}\n")],
 )
 def test_a_broken_formula_is_noticed(change: tuple[str, str]) -> None:
     assert faults(TEMPLATE.read_text().replace(*change, 1)) != []
