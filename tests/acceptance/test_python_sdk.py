@@ -76,6 +76,13 @@ def text(result: CallToolResult) -> str:
     return block.text
 
 
+def answer(result: CallToolResult) -> str:
+    """The text of a result, without the line at its end that names the thread."""
+    said, _, named = text(result).rpartition("\n\n")
+    assert named.startswith(f"threadId: {structured(result)['threadId']} ")
+    return said
+
+
 every_mode = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 
@@ -107,7 +114,7 @@ async def test_a_thread_is_started_and_continued_with_results_that_fit_their_sch
         thread = structured(first)["threadId"]
         second = await client.call_tool("codex-reply", {"threadId": thread, "prompt": '[[scene: say text="two"]]'})
 
-        assert (text(first), text(second)) == ("one", "two")
+        assert (answer(first), answer(second)) == ("one", "two")
         assert structured(second)["threadId"] == thread
         assert structured(second)["status"] == "completed"
         assert {seen.thread for seen in model.requests} == {thread}
@@ -135,7 +142,7 @@ async def test_an_approval_is_asked_in_a_form_and_given(tmp_path: Path, mode: st
         (question,) = person.questions
         assert "touch escalated" in question.message
         assert set(question.requested_schema["properties"]) == {"decision", "reason"}
-        assert text(done) == "It ran."
+        assert answer(done) == "It ran."
         assert (tmp_path / "work/escalated").exists()
 
 
@@ -149,7 +156,7 @@ async def test_an_approval_is_not_given_and_the_agent_goes_on_without(
         done = await client.call_tool("codex", {"prompt": "[[scene: escalate]]", "approval-policy": "on-request"})
 
         assert len(person.questions) == 1
-        assert text(done) == "It was refused."
+        assert answer(done) == "It was refused."
         assert not (tmp_path / "work/escalated").exists()
 
 
@@ -165,7 +172,7 @@ async def test_progress_tells_what_the_agent_does(tmp_path: Path, mode: str) -> 
 
         done = await client.call_tool("codex", {"prompt": "[[scene: gate]]"}, progress_callback=progressed)
 
-        assert text(done) == "The gate is open."
+        assert answer(done) == "The gate is open."
         assert all(message for _, message in seen)
         assert [progress for progress, _ in seen] == sorted({progress for progress, _ in seen})
 
@@ -183,7 +190,7 @@ async def test_a_cancelled_call_stops_its_turn_and_the_thread_goes_on(tmp_path: 
         after = await client.call_tool("codex-reply", {"threadId": thread, "prompt": '[[scene: say text="after"]]'})
 
         # The gate was never opened: a turn that had not been stopped would still be in the way.
-        assert text(after) == "after"
+        assert answer(after) == "after"
 
 
 async def test_a_background_turn_is_collected_later(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.acceptance.test_python_sdk import connected, every_mode, structured, text
+from tests.acceptance.test_python_sdk import answer, connected, every_mode, structured
 from tests.support.servers.mcp_server import Json, scripted_server
 from tests.support.team.scenes import heard
 from tests.support.team.team_server import GATE, say
@@ -38,7 +38,7 @@ async def test_a_running_turn_is_steered_and_told_once(tmp_path: Path, mode: str
         thread = await begun(client, model)
         async with asyncio.TaskGroup() as group:
             steering = [group.create_task(reply(client, thread, say("left"), when="steer")) for _ in range(2)]
-        assert [text(task.result()) for task in steering] == ["left"] * 2
+        assert [answer(task.result()) for task in steering] == ["left"] * 2
         assert await finished(client) == []
         assert heard(model).count(say("left")) == 2
 
@@ -48,7 +48,7 @@ async def test_a_running_turn_is_interrupted_and_turns_are_dropped(tmp_path: Pat
     async with connected(tmp_path, mode=mode) as (client, model):
         thread = await begun(client, model)
         urgent = await reply(client, thread, say("now"), when="interrupt")
-        assert text(urgent) == "now"
+        assert answer(urgent) == "now"
         (stopped,) = await finished(client)
         assert stopped["status"] == "interrupted"
         dropped = await reply(client, thread, say("again"), rollback=2)
