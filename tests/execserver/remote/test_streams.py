@@ -10,6 +10,7 @@ from codex_mcp.relay.admission import MAX_FAILURES, MAX_PENDING, MAX_STREAMS
 from codex_mcp.relay.frames import Body, Data, Frame, Handshake, Reset, Resume, encode
 from codex_mcp.relay.handshake import FIRST_BYTES
 from codex_mcp.relay.identity import new_keys
+from codex_mcp.rendezvous.routes import TOO_MANY
 from tests.support.patience import PATIENCE
 from tests.support.raw_harness import REFUSED, RawHarness, an_executor, raw_harness
 from tests.support.rendezvous import (
@@ -78,7 +79,7 @@ async def test_an_executor_serves_128_streams_and_the_next_one_after_one_of_them
             answers = await asyncio.gather(*map(opened, batch))
             assert all(isinstance(answer, Handshake) for answer in answers)
         late = [await raw_harness(rendezvous) for _ in range(3)]
-        assert await asyncio.gather(*map(opened, late)) == [REFUSED] * 3
+        assert await asyncio.gather(*map(opened, late)) == [Reset(TOO_MANY)] * 3
         assert await harnesses[0].asked(Data(0, b"not sealed with the keys of this stream")) == REFUSED
         following = await raw_harness(rendezvous)
         assert isinstance(await opened(following), Handshake)
