@@ -41,7 +41,7 @@ async def test_it_leads_three_agents_and_the_page_about_it_is_true(tmp_path: Pat
 def _check_what_is_left(checkout: Path, kept: Path) -> None:
     """All three branches, and the worktree of the agent that had not committed its file."""
     assert branches(checkout) == ["codex/fuzz", "codex/guide", "codex/parser", "main"]
-    assert list(registrations(checkout)) == [str(checkout), str(kept)]
+    assert list(registrations(checkout)) == [str(checkout)]  # the repository knows nothing of the folders of agents
     assert git(checkout, "log", "--format=%s", "main..codex/parser") == "Skip empty lines"
     assert git(checkout, "show", "codex/guide:USAGE.md") == "Usage, also on Windows"
     assert git(checkout, "log", "--format=%s", "main..codex/fuzz") == ""
