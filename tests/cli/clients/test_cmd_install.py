@@ -15,6 +15,7 @@ from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.cli.clients.config_text.documents import read, with_entry
 from codex_mcp.cli.clients.config_text.values import at, without
 from codex_mcp.cli.clients.editing import current
+from codex_mcp.cli.clients.entries import words_of
 from codex_mcp.cli.clients.known import CLIENTS, Scope
 from tests.support.clients.config_texts import file_of, is_only_added_to, randoms
 from tests.support.clients.home import World
@@ -163,11 +164,12 @@ def test_the_entries_name_our_program_by_its_absolute_path_and_set_time_limits(w
     for client in CLIENTS:
         world.run("install", client)
     entries = {name: at(current(world.place(name))[1], (*world.place(name).path, "codex")) for name in CLIENTS}
-    commands = {name: at(entry, ("command",)) for name, entry in entries.items()}
-    assert all(isinstance(command, str) and os.path.isabs(command) for command in commands.values())
-    assert all(at(entry, ("args",)) == ["mcp-server"] for entry in entries.values())
+    commands = [words_of(entry) for entry in entries.values()]
+    assert all(os.path.isabs(program) and args == ["mcp-server"] for program, *args in commands)
     assert at(entries["claude"], ("timeout",)) == 86_400_000
     assert (at(entries["codex"], ("tool_timeout_sec",)), at(entries["gemini"], ("timeout",))) == (3600, 3_600_000)
+    limits = {name: at(entries[name], ("timeout",)) for name in ("opencode", "qwen", "copilot", "cline")}
+    assert limits == {"opencode": 3_600_000, "qwen": 3_600_000, "copilot": 3_600_000, "cline": 3600}
     assert at(entries["codex"], ("supports_parallel_tool_calls",)) is True
 
 
@@ -180,6 +182,10 @@ def test_the_entries_name_our_program_by_its_absolute_path_and_set_time_limits(w
         ("vscode", {"type": "http", "url": "http://127.0.0.1:1/mcp"}),
         ("zed", {"url": "http://127.0.0.1:1/mcp"}),
         ("gemini", {"httpUrl": "http://127.0.0.1:1/mcp", "timeout": 3_600_000}),
+        ("opencode", {"type": "remote", "url": "http://127.0.0.1:1/mcp", "timeout": 3_600_000}),
+        ("qwen", {"httpUrl": "http://127.0.0.1:1/mcp", "timeout": 3_600_000}),
+        ("copilot", {"type": "http", "url": "http://127.0.0.1:1/mcp", "tools": ["*"], "timeout": 3_600_000}),
+        ("cline", {"type": "streamableHttp", "url": "http://127.0.0.1:1/mcp", "timeout": 3600}),
         ("inspector", {"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "requestTimeout": 3_600_000}),
     ],
 )

@@ -13,6 +13,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients.config_text.documents import Format, read, with_entry
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import current
+from codex_mcp.cli.clients.entries import words_of
 from codex_mcp.cli.clients.known import CLIENTS, Scope
 from tests.support.clients.config_texts import file_of, randoms
 from tests.support.clients.home import World
@@ -205,7 +206,7 @@ def test_our_entry_changes_between_a_command_and_an_address(world: World, client
     assert world.run("install", client) == 0
     back = at(servers(world, client), ("codex",))
     assert isinstance(back, dict)
-    assert (back["command"], back["args"]) == (PROGRAM, ["mcp-server"])
+    assert words_of(back) == [PROGRAM, "mcp-server"]
     assert not {"url", "httpUrl"} & {*back}
     assert world.run("uninstall", client) == 0
 

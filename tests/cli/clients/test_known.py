@@ -5,7 +5,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients.known import CLIENTS, Scope, folders, place
 
-MACOS = folders({"XDG_CONFIG_HOME": "/ignored"}, home="/Users/me", project="/p", repository="/r", is_macos=True)
+MACOS = folders({"XDG_CONFIG_HOME": "/xdg"}, home="/Users/me", project="/p", repository="/r", is_macos=True)
 LINUX = folders({}, home="/home/me", project="/p", repository="/r", is_macos=False)
 
 
@@ -18,6 +18,14 @@ LINUX = folders({}, home="/home/me", project="/p", repository="/r", is_macos=Fal
         ("vscode", "/home/me/.config/Code/User/mcp.json", "/Users/me/Library/Application Support/Code/User/mcp.json"),
         ("zed", "/home/me/.config/zed/settings.json", "/Users/me/.config/zed/settings.json"),
         ("gemini", "/home/me/.gemini/settings.json", "/Users/me/.gemini/settings.json"),
+        ("opencode", "/home/me/.config/opencode/opencode.json", "/xdg/opencode/opencode.json"),
+        ("qwen", "/home/me/.qwen/settings.json", "/Users/me/.qwen/settings.json"),
+        ("copilot", "/home/me/.copilot/mcp-config.json", "/Users/me/.copilot/mcp-config.json"),
+        (
+            "cline",
+            "/home/me/.cline/data/settings/cline_mcp_settings.json",
+            "/Users/me/.cline/data/settings/cline_mcp_settings.json",
+        ),
         (
             "desktop",
             "/home/me/.config/Claude/claude_desktop_config.json",
@@ -45,3 +53,19 @@ def test_a_relative_path_in_the_environment_is_ignored() -> None:
 def test_a_scope_that_a_client_lacks_is_refused() -> None:
     with pytest.raises(Refused, match="it has only user"):
         place(CLIENTS["inspector"], Scope.PROJECT, LINUX)
+
+
+@pytest.mark.parametrize(
+    ("client", "variable", "file"),
+    [
+        ("opencode", "XDG_CONFIG_HOME", "/x/opencode/opencode.json"),
+        ("qwen", "QWEN_HOME", "/x/settings.json"),
+        ("copilot", "COPILOT_HOME", "/x/mcp-config.json"),
+        ("cline", "CLINE_DIR", "/x/data/settings/cline_mcp_settings.json"),
+        ("cline", "CLINE_DATA_DIR", "/x/settings/cline_mcp_settings.json"),
+        ("cline", "CLINE_MCP_SETTINGS_PATH", "/x"),
+    ],
+)
+def test_a_variable_of_the_client_moves_its_file(client: str, variable: str, file: str) -> None:
+    where = folders({variable: "/x"}, home="/home/me", project="/p", repository="/p", is_macos=False)
+    assert place(CLIENTS[client], Scope.USER, where).file == file

@@ -13,11 +13,11 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
 from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff
+from codex_mcp.cli.clients.editing import Edit, apply_by, chosen, current, diff
 from codex_mcp.cli.clients.entries import checked_name
 from codex_mcp.cli.clients.http_access import reached
 from codex_mcp.cli.clients.installing import Spot, planned
-from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, entry_of_url, place
+from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, entry_of_url, places_of
 from codex_mcp.cli.clients.migration import old_entries
 from codex_mcp.cli.clients.own_entry import Address, Program, Wanted
 from codex_mcp.cli.clients.own_folder.backups import ABSENT, Backups
@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
         return service.install(arguments.service, environment, cwd, dry_run=arguments.dry_run)
     where = folders_here(environment, cwd)
-    here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)
+    here = chosen(places_of(CLIENTS[arguments.client], arguments.scope, where), name)
     wanted = _wanted(arguments, here, where, environment)
     with contextlib.nullcontext() if arguments.dry_run else one_at_a_time(where):
         target = here.file if arguments.dry_run else target_of(here, where)

@@ -16,10 +16,10 @@ from codex_mcp.cli.clients.cmd_install import add_place_arguments, check_target
 from codex_mcp.cli.clients.config_files import check_writable, remove_config, target_of, write_config
 from codex_mcp.cli.clients.config_text.documents import are_same, read
 from codex_mcp.cli.clients.config_text.values import at, with_value, without
-from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff, first_original, removing, setting
+from codex_mcp.cli.clients.editing import Edit, apply_by, chosen, current, diff, first_original, removing, setting
 from codex_mcp.cli.clients.entries import checked_name
 from codex_mcp.cli.clients.installing import Spot
-from codex_mcp.cli.clients.known import CLIENTS, Folders, place
+from codex_mcp.cli.clients.known import CLIENTS, Folders, places_of
 from codex_mcp.cli.clients.own_folder.backups import Backups, Original
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
         return service.uninstall(environment, cwd, dry_run=arguments.dry_run)
     where = folders_here(environment, cwd)
-    here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)
+    here = chosen(places_of(CLIENTS[arguments.client], arguments.scope, where), name)
     with contextlib.nullcontext() if arguments.dry_run else one_at_a_time(where):
         before, values = current(here)
         path = (*here.path, name)

@@ -57,6 +57,16 @@ def current(place: Place) -> tuple[bytes | None, Mapping[str, object]]:
         raise unusable(place, error) from error
 
 
+def chosen(candidates: Sequence[Place], name: str) -> Place:
+    """Of the files that a client reads alike, the one with this server, else one that exists. Raises Explained."""
+    if len(candidates) == 1:
+        return candidates[0]
+    files = [(here, *current(here)) for here in candidates]
+    having = [here for here, _, values in files if at(values, (*here.path, name)) is not None]
+    existing = [here for here, data, _ in files if data is not None]
+    return [*having, *existing, *candidates][0]
+
+
 def unusable(place: Place, error: Unreadable | Uneditable) -> Explained:
     if isinstance(error, Uneditable):
         return Explained(f"cannot change {place.file}: {error}; edit it yourself")

@@ -13,7 +13,7 @@ from codex_mcp.cli.clients.config_text.documents import Uneditable, read
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import Edit, setting, unusable
-from codex_mcp.cli.clients.entries import words_of
+from codex_mcp.cli.clients.entries import connection_of, words_of
 from codex_mcp.cli.clients.known import Place
 from codex_mcp.cli.clients.migration import Found, migrated, old_entry
 from codex_mcp.cli.clients.own_entry import Address, Program, Wanted
@@ -40,7 +40,7 @@ class Spot(Struct, frozen=True):
         """Whether the entry is one of ours: it starts codex-mcp, or has the address that we wrote."""
         if isinstance(started_by(words_of(self.now), environment), Ours):
             return True
-        address = at(self.now, (self.place.client.url or "url",))
+        address = at(self.now, (*connection_of(self.now), self.place.client.url or "url"))
         return address is not None and address == self.record.url
 
 

@@ -11,9 +11,11 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients.config_text.documents import Format
+from codex_mcp.cli.clients.entries import ONE_LIST, Shape
 
 HOUR: Final = 3600
 DAY_MS: Final = 24 * HOUR * 1000
@@ -51,6 +53,18 @@ class Folders(Struct, frozen=True):
     gemini: str
     """GEMINI_CLI_HOME, else the home folder."""
 
+    opencode: str
+    """`opencode` in XDG_CONFIG_HOME, else in ~/.config; so on macOS, too."""
+
+    qwen: str
+    """QWEN_HOME, else ~/.qwen."""
+
+    copilot: str
+    """COPILOT_HOME, else ~/.copilot."""
+
+    cline: str
+    """CLINE_MCP_SETTINGS_PATH, else the file below CLINE_DATA_DIR, CLINE_DIR or ~/.cline: a file."""
+
     inspector: str
     """MCP_CATALOG_PATH, else ~/.mcp-inspector/mcp.json: a file."""
 
@@ -66,10 +80,16 @@ class Client(Struct, frozen=True):
     project: str | None = None
     """The file of a project; None if it has none."""
 
+    twin: str = ""
+    """The ending of a second file beside each of these, which the client reads in the same way."""
+
     key: str = "mcpServers"
     """The object of the file that holds the servers."""
 
     form: Format = Format.JSON
+    shape: Shape = Shape()
+    """How an entry names its command."""
+
     stdio: Mapping[str, object] = {}
     """What stands beside `command` and `args`."""
 
@@ -174,7 +194,55 @@ CLIENTS: Final = {
             http={"timeout": HOUR_MS},
             variable="${%}",
             limit="timeout",
-            next_step="Start Gemini CLI again.",
+            next_step="Start Gemini CLI again. In a folder that you have not trusted, it disables all MCP servers, "
+            "also yours: type /permissions trust in it; `gemini mcp list` shows the state.",
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            "{opencode}/opencode.json",
+            "opencode.json",
+            twin="c",
+            key="mcp",
+            shape=ONE_LIST,
+            stdio={"type": "local", "timeout": HOUR_MS},
+            http={"type": "remote", "timeout": HOUR_MS},
+            variable="{env:%}",
+            limit="timeout",
+            next_step="Start opencode again.",
+        ),
+        Client(
+            "qwen",
+            "Qwen Code",
+            "{qwen}/settings.json",
+            ".qwen/settings.json",
+            stdio={"timeout": HOUR_MS},
+            url="httpUrl",
+            http={"timeout": HOUR_MS},
+            variable="${%}",
+            limit="timeout",
+            next_step="Start Qwen Code again.",
+        ),
+        Client(
+            "copilot",
+            "Copilot CLI",
+            "{copilot}/mcp-config.json",
+            ".github/mcp.json",
+            stdio={"type": "local", "tools": ["*"], "timeout": HOUR_MS},
+            http={"type": "http", "tools": ["*"], "timeout": HOUR_MS},
+            variable="${%}",
+            limit="timeout",
+            next_step="Start Copilot CLI again. It reads a project's file only in a folder that you have trusted.",
+        ),
+        Client(
+            "cline",
+            "Cline",
+            "{cline}",
+            stdio={"type": "stdio", "timeout": HOUR},
+            http={"type": "streamableHttp", "timeout": HOUR},
+            limit="timeout",
+            limit_unit=1.0,
+            next_step="Start Cline again.",
         ),
         Client(
             "desktop",
@@ -218,6 +286,7 @@ def folders(environment: Mapping[str, str], *, home: str, project: str, reposito
         return value.rstrip("/") or default if value.startswith("/") else default
 
     config = f"{home}/.config" if is_macos else named("XDG_CONFIG_HOME", f"{home}/.config")
+    cline = named("CLINE_DATA_DIR", f"{named('CLINE_DIR', f'{home}/.cline')}/data")
     return Folders(
         home=home,
         project=project,
@@ -227,8 +296,18 @@ def folders(environment: Mapping[str, str], *, home: str, project: str, reposito
         claude=named("CLAUDE_CONFIG_DIR", home),
         codex=named("CODEX_HOME", f"{home}/.codex"),
         gemini=named("GEMINI_CLI_HOME", home),
+        opencode=f"{named('XDG_CONFIG_HOME', f'{home}/.config')}/opencode",
+        qwen=named("QWEN_HOME", f"{home}/.qwen"),
+        copilot=named("COPILOT_HOME", f"{home}/.copilot"),
+        cline=named("CLINE_MCP_SETTINGS_PATH", f"{cline}/settings/cline_mcp_settings.json"),
         inspector=named("MCP_CATALOG_PATH", f"{home}/.mcp-inspector/mcp.json"),
     )
+
+
+def places_of(client: Client, scope: Scope, where: Folders) -> list[Place]:
+    """All files with this client's servers of this scope. Raises Refused."""
+    first = place(client, scope, where)
+    return [first, replace(first, file=first.file + client.twin)] if client.twin else [first]
 
 
 def place(client: Client, scope: Scope, where: Folders) -> Place:
@@ -245,8 +324,8 @@ def place(client: Client, scope: Scope, where: Folders) -> Place:
 
 def entry(client: Client, command: Sequence[str]) -> dict[str, object]:
     """What this client is told about a server that it starts with this command."""
-    program, *args = command
-    return _type_first({"command": program, "args": args, **client.stdio})
+    words = {key: value for (key,), value in client.shape.fields(command).items()}
+    return _type_first({**words, **client.stdio})
 
 
 def entry_of_url(client: Client, url: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codex_mcp.cli.clients.config_text.documents import Format, read, with_entry
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.entries import words_of
+from codex_mcp.cli.clients.entries import Shape, shape_of, words_of
 from codex_mcp.cli.clients.known import Place
 from codex_mcp.cli.clients.recognition.servers import Buried, IsOurs, Old, recognised
 
@@ -45,8 +45,7 @@ class Found(OldEntry, frozen=True):
     """One whose replacement is known."""
 
     old: Old
-    is_nested: bool
-    """An old entry of Zed, whose command is an object."""
+    shape: Shape
 
 
 def old_entries(place: Place, values: Mapping[str, object], is_ours: IsOurs) -> Iterator[Found | Stuck]:
@@ -64,7 +63,7 @@ def old_entry(place: Place, path: tuple[str, ...], entry: object, is_ours: IsOur
     words = words_of(entry)
     match recognised(words, is_ours):
         case Old() as old:
-            return Found(place, path, words, old, isinstance(at(entry, ("command",)), Mapping))
+            return Found(place, path, words, old, shape_of(entry))
         case Buried() as buried:
             return Stuck(place, path, words, buried)
     return None
@@ -81,21 +80,17 @@ def holders(place: Place, values: Mapping[str, object]) -> Iterator[tuple[str, .
 def migrated(form: Format, data: bytes, found: Sequence[Found], program: Sequence[str]) -> bytes:
     """The file with these entries rewritten to start our program. Raises Unreadable or Uneditable."""
     for one in found:
-        holder = (*one.path, "command") if one.is_nested else one.path
-        data = with_entry(form, data, (*holder, "path" if one.is_nested else "command"), program[0])
-        data = with_entry(form, data, (*holder, "args"), _args(one, program))
-        if isinstance(at(read(form, data), (*holder, "env")), Mapping):
+        for where, value in one.shape.fields(becomes(one, program)).items():
+            data = with_entry(form, data, (*one.path, *where), value)
+        env = (*one.path, *one.shape.inside, one.shape.env)
+        if isinstance(at(read(form, data), env), Mapping):
             for variable, value in one.old.environment.items():
-                data = with_entry(form, data, (*holder, "env", variable), value)
+                data = with_entry(form, data, (*env, variable), value)
         elif one.old.environment:
-            data = with_entry(form, data, (*holder, "env"), one.old.environment)
+            data = with_entry(form, data, env, one.old.environment)
     return data
 
 
 def becomes(found: Found, program: Sequence[str]) -> list[str]:
     """The new command line."""
-    return [program[0], *_args(found, program)]
-
-
-def _args(found: Found, program: Sequence[str]) -> list[str]:
-    return [*program[1:], *found.old.args]
+    return [*program, *found.old.args]

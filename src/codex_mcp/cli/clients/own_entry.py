@@ -15,11 +15,11 @@ from msgspec import Struct
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients.config_text.documents import read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.entries import words_of
+from codex_mcp.cli.clients.entries import connection_of, shape_of, words_of
 from codex_mcp.cli.clients.known import Client, entry, entry_of_url
 from codex_mcp.cli.clients.recognition.servers import Ours
 
-OF_COMMANDS: Final = ("command", "args", "env", "envFile", "cwd")
+OF_COMMANDS: Final = ("command", "args", "env", "environment", "envFile", "cwd")
 OF_ADDRESSES: Final = (
     "url", "httpUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "requestInit",
 )  # fmt: skip
@@ -86,10 +86,9 @@ def with_words(client: Client, data: bytes, path: Sequence[str], words: Sequence
     now = at(read(client.form, data), path)
     if words_of(now) == [*words]:
         return data
-    is_nested = isinstance(at(now, ("command",)), Mapping)  # an old entry of Zed
-    holder = (*path, "command") if is_nested else (*path,)
-    data = with_entry(client.form, data, (*holder, "path" if is_nested else "command"), words[0])
-    return with_entry(client.form, data, (*holder, "args"), [*words[1:]])
+    for where, value in shape_of(now).fields(words).items():
+        data = with_entry(client.form, data, (*path, *where), value)
+    return data
 
 
 def with_address(client: Client, data: bytes, path: Sequence[str], wanted: Address) -> bytes:
@@ -116,16 +115,18 @@ def _set(
 ) -> bytes:
     """With these fields; what the entry has already stays, but for those that must change."""
     now = at(read(client.form, data), path)
-    kept = set(now if isinstance(now, Mapping) else ()) - {*always}
+    holders = {key: () if key == client.limit else connection_of(now) for key in fields}
     for key, value in fields.items():
-        if key not in kept:
-            data = with_entry(client.form, data, (*path, key), value)
+        where = (*holders[key], key)
+        if key in always or at(now, where) is None:
+            data = with_entry(client.form, data, (*path, *where), value)
     return data
 
 
 def _without(client: Client, data: bytes, path: Sequence[str], keys: Iterable[str]) -> bytes:
-    now = at(read(client.form, data), path)
+    inside = connection_of(at(read(client.form, data), path))
+    holder = at(read(client.form, data), (*path, *inside))
     for key in keys:
-        if isinstance(now, Mapping) and key in now:
-            data = without_entry(client.form, data, (*path, key))
+        if isinstance(holder, Mapping) and key in holder:
+            data = without_entry(client.form, data, (*path, *inside, key))
     return data

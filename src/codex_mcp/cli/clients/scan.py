@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.cli.clients.editing import current
-from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, place
+from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, places_of
 from codex_mcp.cli.clients.migration import Found, Stuck, old_entries
 from codex_mcp.cli.clients.surroundings import is_our_wrapper
 
@@ -44,7 +44,8 @@ def places(where: Folders) -> Iterator[Place]:
     """The files of all clients, each once: in the home folder, the user's and the project's file may be the same."""
     seen: set[str] = set()
     for client in CLIENTS.values():
-        for scope in (Scope.USER, Scope.PROJECT):
-            if scope in client.scopes() and (here := place(client, scope, where)).file not in seen:
+        scopes = [scope for scope in (Scope.USER, Scope.PROJECT) if scope in client.scopes()]
+        for here in (each for scope in scopes for each in places_of(client, scope, where)):
+            if here.file not in seen:
                 seen.add(here.file)
                 yield here

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from codex_mcp.cli.clients.config_text.documents import BOM, Format, read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import with_value, without
-from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, entry, place
+from codex_mcp.cli.clients.known import CLIENTS, Place, entry, folders, place
 from tests.support.clients.config_texts import file_of, is_only_added_to, randoms
 
-FOLDERS = Folders("/h", "/p", "/p", "/h/.config", "/h/.config", "/h", "/h/.codex", "/h", "/h/mcp.json")
+FOLDERS = folders({}, home="/h", project="/p", repository="/p", is_macos=False)
 PLACES = [place(client, scope, FOLDERS) for client in CLIENTS.values() for scope in client.scopes()]
 EXAMPLES = settings(max_examples=60)
 
