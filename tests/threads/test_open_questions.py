@@ -1,6 +1,8 @@
 """Questions that wait for a decision: answered once, withdrawn, or listed for a client."""
 
 import asyncio
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -12,25 +14,26 @@ from codex_mcp.threads.questions.questions import Method, Question
 from tests.support.core.cores import Watcher
 from tests.support.core.questions import COMMAND, ask
 
+TURN: Any = None
 QUESTION = ask(Method.EXEC, COMMAND)
 
 
-async def never(question: Question) -> Decision:
+async def never(question: Question, turn: object = None) -> Decision:
     await asyncio.Event().wait()
     return Approved()
 
 
 async def test_the_audience_decides() -> None:
     questions, watcher = OpenQuestions(), Watcher()
-    assert await questions.ask(0, QUESTION, watcher.ask) == Approved()
+    assert await questions.ask(0, QUESTION, partial(watcher.ask, turn=TURN)) == Approved()
     assert watcher.questions == [QUESTION]
     assert len(questions) == 0
 
 
 async def test_a_question_that_is_withdrawn_has_no_answer() -> None:
     questions, watcher, tasks = OpenQuestions(), Watcher(never), TaskSet()
-    asking = tasks.spawn(questions.ask(0, QUESTION, watcher.ask), name="ask")
-    other = tasks.spawn(questions.ask("0", QUESTION, watcher.ask), name="ask")
+    asking = tasks.spawn(questions.ask(0, QUESTION, partial(watcher.ask, turn=TURN)), name="ask")
+    other = tasks.spawn(questions.ask("0", QUESTION, partial(watcher.ask, turn=TURN)), name="ask")
     await watcher.changes.until(lambda: len(watcher.questions) == 2)
     assert len(questions) == 2
     questions.withdraw(0)
@@ -47,7 +50,8 @@ async def test_an_audience_that_fails_denies(caplog: pytest.LogCaptureFixture) -
     async def fail(question: Question) -> Decision:
         raise ValueError("the reason")
 
-    assert await OpenQuestions().ask(0, QUESTION, Watcher(fail).ask) == Denied("the question could not be asked")
+    decision = await OpenQuestions().ask(0, QUESTION, partial(Watcher(fail).ask, turn=TURN))
+    assert decision == Denied("the question could not be asked")
     assert "the reason" in caplog.text
 
 
@@ -61,7 +65,7 @@ async def test_cancelling_the_question_cancels_the_asking() -> None:
             over.set()
 
     watcher = Watcher(decide)
-    asking = tasks.spawn(questions.ask(0, QUESTION, watcher.ask), name="ask")
+    asking = tasks.spawn(questions.ask(0, QUESTION, partial(watcher.ask, turn=TURN)), name="ask")
     await watcher.changes.until(lambda: bool(watcher.questions))
     asking.cancel()
     await over.wait()

@@ -143,7 +143,7 @@ class Conversation:
     def activity_changed(self, activity: str) -> None:
         """Nothing to do: 0.42.0 has no progress."""
 
-    async def ask(self, question: Question) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Decision:
         request = approval_request(question, self.id)
         if request is None:
             return Denied(NO_REQUEST)

@@ -306,8 +306,8 @@ class NamedSessions:
         while True:
             try:
                 thread = await self._threads.find(thread_id, principal, spec)
-                if thread.idle:
-                    await thread.load()  # it may be known here, and be open in the Codex of another server
+                if thread.idle:  # it may be known here, and be open in the Codex of another server
+                    await thread.loading.load(thread.id, thread.spec)
                 return thread
             except ThreadHeld:
                 if time.monotonic() >= deadline:

@@ -42,6 +42,7 @@ from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Status as TurnStatus
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class NoAudience:
     def activity_changed(self, activity: str) -> None:
         """Ignored."""
 
-    async def ask(self, question: Question) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Decision:
         return Denied("the agent is being closed, and only asked for a summary")
 
 
@@ -156,7 +157,7 @@ class Closing:
             if member.thread is not None:  # again: it may have been started meanwhile
                 was_busy = was_busy or not member.thread.idle
                 member.thread.shut()
-                await member.thread.quiesce()
+                await member.thread.own.quiesce()
             how, left = Close.CLOSED, None
             if was_busy:
                 await self._write_closing(member)

@@ -118,6 +118,7 @@ class Member:
 
     def attach(self, thread: Thread, **changes: object) -> None:
         self.thread = thread
+        thread.belongs_to(self.agent.identity or self.agent.codex_id)
         self.change(cwd=thread.cwd, **changes)
 
     def detach(self) -> Thread | None:
@@ -177,9 +178,18 @@ class Member:
         return is_first
 
     def count_turn(self, turn: Turn, settings: TeamSettings) -> None:
-        now = self._counted[turn.name] = time.time()
+        self._counted[turn.name] = self.count_begun_turn(settings)
+
+    def count_begun_turn(self, settings: TeamSettings) -> float:
+        """Count a turn that has begun, now; return when that is."""
+        now = time.time()
         self.usage = limits.with_turn(settings, self.usage, now)
         self.touch(turns=self.agent.turns + 1)
+        return now
+
+    def count_tokens(self, tokens: int) -> None:
+        self.usage = limits.with_tokens(self.usage, tokens)
+        self.change(tokens=self.agent.tokens + tokens)
 
     def has_new_work(self) -> None:
         """A turn was queued: its last summary is out of date."""
@@ -191,8 +201,8 @@ class Member:
         if counted is not None and not turn.record.has_begun:  # it was refused, or stopped while it waited
             self.usage = limits.without_turn(self.usage, counted)
             self.change(turns=self.agent.turns - 1)
-        self.usage = limits.with_tokens(self.usage, tokens)
-        self.change(tokens=self.agent.tokens + tokens, cost=self.agent.cost + (turn.outcome.cost or 0.0))
+        self.count_tokens(tokens)
+        self.change(cost=self.agent.cost + (turn.outcome.cost or 0.0))
         self.answers.update({key: turn.outcome for key, requested in self.requested.items() if requested is turn})
 
     def has_summed_up(self) -> None:

@@ -183,11 +183,41 @@ class Work:
             self._session.writer.note(member)
 
     def why_not(self, thread: Thread, turn: Turn) -> str:
-        """Told by threads when a turn is about to begin: earlier turns may have used up the tokens while it waited."""
-        member = self._of(thread)
-        usage = limits.Usage() if member is None else member.usage
-        pause = limits.check_tokens(self._settings, usage, self._team_tokens)
+        """Told by threads when a turn is about to begin, and when what Codex began by itself has used tokens.
+
+        Earlier turns may have used up the tokens while it waited. What runs counts with what it has used so far.
+        """
+        pause = limits.check_tokens(self._settings, *self._used_so_far(thread))
         return "" if pause is None else pause.reason
+
+    def why_no_more(self, thread: Thread, ahead: int) -> str:
+        """Told by threads: a goal must be paused before it begins a turn that the limits do not allow."""
+        usage, team_tokens = self._used_so_far(thread, ahead)
+        now = time.time()
+        pause = limits.check(self._settings, limits.not_ahead(usage, now), team_tokens, now)
+        return "" if pause is None else pause.reason
+
+    def turn_begun_by_codex(self, thread: Thread) -> None:
+        member = self._of(thread)
+        if member is not None:
+            member.count_begun_turn(self._settings)
+            self._session.writer.note(member)
+
+    def tokens_used(self, thread: Thread, tokens: int) -> None:
+        """Told by threads: a turn that was stopped, or a sub-agent, has used tokens after its end was told."""
+        member = self._of(thread)
+        if member is not None and tokens:
+            self._team_tokens += tokens
+            member.count_tokens(tokens)
+            self._session.writer.note(member)
+
+    def _used_so_far(self, thread: Thread, ahead: int = 0) -> tuple[limits.Usage, int]:
+        """What the agent of this thread and the team have used, with the turns that run, and `ahead` tokens more."""
+        member = self._of(thread)
+        team_tokens = self._team_tokens + sum(map(_running_tokens, self._roster)) + ahead
+        usage = limits.Usage() if member is None else member.usage
+        usage = limits.with_tokens(usage, ahead + (0 if member is None else _running_tokens(member)))
+        return usage, team_tokens if self.has_team_limit else 0
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """Told by threads: count the turn, and write it into the record, the journal and the audit."""
@@ -280,6 +310,11 @@ class Work:
             **details,
         )
         self._session.audit.append(entry)
+
+
+def _running_tokens(member: Member) -> int:
+    turns = [] if member.thread is None else member.thread.unfinished()
+    return sum(turn.record.tokens for turn in turns if turn.joins is None)
 
 
 def _event(kind: str, outcome: TurnOutcome, tokens: int) -> dict[str, object]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from codex_mcp.base.logs import stay_about
 from codex_mcp.codex.core import Core, CoreError
@@ -60,15 +63,19 @@ class Answering:
     def withdraw(self, question_id: Id) -> None:
         self._questions.withdraw(question_id)
 
-    async def answer(self, question_id: Id, asked: Asked, turn: Turn | None, core: Core | None) -> object:
-        """The answer to a question that the core asks in this turn."""
+    async def answer(
+        self, question_id: Id, asked: Asked, turn: Turn | None, core: Core | None, asker: str = ""
+    ) -> object:
+        """The answer to a question that the core asks in this turn; `asker` names the sub-agent that asks it."""
         question = question_from(asked, self._translator.changes_of)
         if isinstance(question, UnreadableQuestion) or turn is None or turn.ended or turn.record.is_spoiled:
             why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
             logger.warning("refused a question of thread %s (%s): %s", asked.thread_id, asked.method, why)
             return refusal(asked.method)
         stay_about(turn.subject)
-        decision = await self._questions.ask(question_id, question, turn.audience.ask)
+        if asker:  # callers know the thread of its parent only
+            question = replace(question, thread_id=turn.thread_id, asker=asker)
+        decision = await self._questions.ask(question_id, question, partial(turn.audience.ask, turn=turn))
         self._decided(turn, "withdrawn" if decision is None else word_for(decision))
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
@@ -83,5 +90,5 @@ class Answering:
             self._cancel(turn)
         if (told := explanation(question, decision)) is not None and core is not None:
             with contextlib.suppress(CoreError):  # before the answer, so that the model reads it in time
-                await core.tell_model(turn.thread_id, told)
+                await core.tell_model(asked.thread_id or turn.thread_id, told)
         return core_answer(question, decision)

@@ -73,6 +73,17 @@ class ChangeListener:
     def why_not(self, thread: Thread, turn: Turn) -> str:
         return next(filter(None, (listener.why_not(thread, turn) for listener in self._listeners)), "")
 
+    def why_no_more(self, thread: Thread, ahead: int) -> str:
+        return next(filter(None, (listener.why_no_more(thread, ahead) for listener in self._listeners)), "")
+
+    def turn_begun_by_codex(self, thread: Thread) -> None:
+        for listener in self._listeners:
+            listener.turn_begun_by_codex(thread)
+
+    def tokens_used(self, thread: Thread, tokens: int) -> None:
+        for listener in self._listeners:
+            listener.tokens_used(thread, tokens)
+
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         if turn.joins is None:
             self._counts.turns[turn.outcome.status] += 1
@@ -83,6 +94,7 @@ class ChangeListener:
     def turn_left(self, thread: Thread) -> None:
         for listener in self._listeners:
             listener.turn_left(thread)
+        self._changes.tell(thread.id, ANY_THREAD)
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         self._counts.decisions[word] += 1

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec import Struct
 
 from codex_mcp.base.settings.calls import CallSettings
-from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.observers import Observers, TurnListener
+from codex_mcp.threads.record import Status
 from codex_mcp.threads.stopping.stopper import Cores
+from codex_mcp.threads.turn import Turn
 
 
 class ThreadContext(Struct, frozen=True):
@@ -24,3 +27,15 @@ class ThreadContext(Struct, frozen=True):
     looks: TurnLooks
     check_quota: Callable[[TurnSpec], None]
     """Called before a turn is queued; raises Refused if the principal has too much waiting."""
+
+    def note_position(self, turn: Turn, spec: ThreadSpec, cwd: str) -> None:
+        """Look at the checkout before a turn that may change it."""
+        if turn.spec.runs_commands and not spec.is_remote:
+            self.looks.begin(turn, cwd)
+
+    def look(self, turn: Turn, spec: ThreadSpec) -> asyncio.Task[None] | None:
+        """Find out which files a completed turn has changed, unless it can have changed none, or only steered."""
+        may_have = turn.joins is None and (turn.record.has_changed_files or spec.base)
+        if turn.outcome.status is not Status.COMPLETED or not may_have:
+            return None
+        return self.looks.look(turn, spec.base, turn.record.looked)

@@ -24,6 +24,15 @@ class TurnListener(Protocol):
     def why_not(self, thread: Any, turn: Turn) -> str:
         """Why this turn, which is about to begin, may not; empty if it may."""
 
+    def why_no_more(self, thread: Any, ahead: int) -> str:
+        """Why Codex may not begin another turn by itself once it has used that many tokens more; empty if it may."""
+
+    def turn_begun_by_codex(self, thread: Any) -> None:
+        """Codex has begun a turn by itself, here or in a sub-agent."""
+
+    def tokens_used(self, thread: Any, tokens: int) -> None:
+        """Codex has used tokens that are part of no turn's outcome."""
+
     def turn_concluded(self, thread: Any, turn: Turn) -> None:
         """Its outcome is known; `thread.idle` tells whether another turn follows."""
 

@@ -107,6 +107,15 @@ class Record:
     def warn(self, warnings: Iterable[str]) -> None:
         self.warnings = tuple(warnings)
 
+    @property
+    def tokens(self) -> int:
+        """Used so far."""
+        return 0 if self._usage is None else self._usage.total_tokens
+
+    def add_usage(self, used: Tokens) -> None:
+        """A sub-agent has used these tokens."""
+        self._usage = added(self._usage, used)
+
     def looked(self, files: Iterable[FileChange], work: Work | None, warning: str | None = None) -> None:
         """The checkout was looked at after the turn. Of a file that was also patched, the patches count."""
         for change in files:

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -22,17 +20,17 @@ from codex_mcp.codex import facts
 from codex_mcp.codex.config.permissions import after_turn
 from codex_mcp.codex.conversation.rollback import drop_turns
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
-from codex_mcp.codex.events.translator import Event, EventTranslator, Told
+from codex_mcp.codex.events.translator import EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.loading import Loading
+from codex_mcp.threads.own.own_work import OwnWork
+from codex_mcp.threads.publishing import Publishing
 from codex_mcp.threads.questions.decisions import Denied
-from codex_mcp.threads.record import Status
 from codex_mcp.threads.steering import Steering
 from codex_mcp.threads.stopping.stopper import STILL_RUNNING, Stopper
-from codex_mcp.threads.stopping.unasked import Unasked
 from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, EndedTurns, Turn
 from codex_mcp.threads.turn_queue import STOPPED, Action, QueuePlace, Source, TurnQueue, TurnQueueState
@@ -40,9 +38,6 @@ from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
-
-EARLY_EVENTS: Final = 256
-"""Events kept for the first turn: they arrive after the thread is opened and before its first prompt."""
 
 UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call codex-reply to continue it"
 CLOSED: Final = "the thread was closed before this turn could begin"
@@ -57,6 +52,8 @@ class Thread:
         self.used_at = time.monotonic()
         self.spec = spec
         self.principal = context.principal
+        self.agent = ""
+        """The name of the agent whose thread it is."""
         self._context = context
         self.loading = Loading(core, opened, context.cores)
         self._translator = EventTranslator(self.id, full=spec.raw_events)
@@ -64,13 +61,14 @@ class Thread:
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         self._ended = EndedTurns()
+        self._publishing = Publishing(self, context.observers, self._translator.thread_opened(opened.answer))
+        self._publish = self._publishing.publish
         decided, ends = partial(context.listener.question_decided, self), context.settings.denial_ends_turn
         self._answering = Answering(self._translator, self._publish, decided, self.cancel, denial_ends=ends)
         self._meter = TokenMeter()
-        self._early: deque[Event] = deque(self._translator.thread_opened(opened.answer), maxlen=EARLY_EVENTS)
         self._steering = Steering(self._queue, self._perform, self._turns)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
-        self.unasked = Unasked()
+        self.own = OwnWork(self, self._queue, self._perform, context)
         self._tasks = TaskSet()
 
     def __repr__(self) -> str:
@@ -88,7 +86,7 @@ class Thread:
     @property
     def is_quiet(self) -> bool:
         """No turn runs or waits, and Codex does nothing by itself, here or in its sub-agents."""
-        return self._queue.idle and self.unasked.is_quiet
+        return self._queue.idle and self.own.unasked.is_quiet
 
     @property
     def waiting(self) -> int:
@@ -119,15 +117,15 @@ class Thread:
         if not last:
             self._context.check_quota(spec)
         turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
+        self.own.make_way(self.current)
         host = self.current
-        actions = self._queue.offer(turn.place, spec.when, last=last)
+        actions = self._queue.offer(turn.place, turn.when_read(None if last else host), last=last)
         self._turns[turn.place] = turn
         if host is not None and turn.place.state is TurnQueueState.JOINING:
             turn.join(host)
         else:
             self.newest = turn
-        while self._early:
-            audience.event_happened(self.id, self._early.popleft())
+        self._publishing.catch_up(audience)
         if turn.place.state is TurnQueueState.WAITING:
             turn.record.set_activity("waiting for an earlier turn")
         self._context.listener.turn_submitted(self, turn)
@@ -145,14 +143,15 @@ class Thread:
     @property
     def turns(self) -> list[Turn]:
         """Those that run, wait or have ended. A prompt that steers another turn is none."""
-        return [turn for turn in self._all_turns() if turn.joins is None]
+        return [turn for turn in self._all_turns() if turn.joins is None and self.own.is_news(turn)]
 
     def _all_turns(self) -> list[Turn]:
         return list(dict.fromkeys((*self._ended, *self._turns.values())))
 
     def turn(self, turn_id: str) -> Turn | None:
         """The turn with this id, if it runs or has ended recently."""
-        return self.current if self._queue.is_current(turn_id) else self._ended.find(turn_id)
+        turn = self.current if self._queue.is_current(turn_id) else None
+        return turn if turn is not None and (turn.is_asked or turn.place.turn_id) else self._ended.find(turn_id)
 
     def turn_named(self, name: str) -> Turn | None:
         return next((turn for turn in self._all_turns() if turn.name == name), None)
@@ -188,12 +187,16 @@ class Thread:
 
     async def unload(self) -> None:
         """Unload it from the core; the next turn loads it again, with its goal paused."""
-        await self.loading.unload(self.id, self.quiesce)
+        await self.loading.unload(self.id, self.own.quiesce)
 
-    async def quiesce(self) -> None:
-        """Stop what no prompt asked for: its goal, the turns that Codex began, and its sub-agents."""
-        if self.loading.core is not None and not self.unasked.is_quiet:
-            await self.unasked.quiesce(self.loading.core, self._context.settings.interrupt_grace)
+    def add(self, turn: Turn) -> None:
+        """Codex began this turn by itself, or is about to."""
+        self._queue.expect(turn.place)
+        self._turns[turn.place] = self.newest = turn
+        self._context.listener.turn_submitted(self, turn)
+
+    def belongs_to(self, agent: str) -> None:
+        self.agent = agent
 
     def had_turn(self, turn_id: str) -> bool:
         """Whether this turn runs here, or has lately."""
@@ -202,6 +205,7 @@ class Thread:
     async def aclose(self) -> None:
         self._fail_all("the server has stopped")
         await self._tasks.aclose()
+        await self.own.aclose()
         await self._steering.aclose()
         await self._stopper.aclose()
 
@@ -225,12 +229,13 @@ class Thread:
         if isinstance(fact, QuestionWithdrawn):
             self._answering.withdraw(fact.request_id)
         elif isinstance(fact, facts.GoalChanged):
-            self.unasked.fact_received(self.id, fact)
+            self.own.fact_received(fact)
         elif isinstance(fact, ThreadUnloaded):
             self.loading.unloaded()
-            self.unasked.lost()
+            self.own.lost()
             if self.current is not None and self.current.place.turn_id:
                 self._fail_all(UNLOADED)  # the core will never report the end of the turn
+            self.own.settle()
         elif fact is not None:
             self._turn_fact_received(fact)
         self._publish(events)
@@ -238,24 +243,31 @@ class Thread:
     def _turn_fact_received(self, fact: facts.TurnFact) -> None:
         if self.current is not None:
             fact = self.current.own_fact(fact)
+        if isinstance(fact, TurnStarted):
+            self.own.turn_started(fact)
+        self._steering.fact_received(fact)
         turn = self.turn(fact.turn_id)
         if turn is None:
-            self.unasked.fact_received(self.id, fact)
-        is_news = turn is not None and turn.add(fact)
-        if turn is not None:
-            turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
-        self._steering.fact_received(fact)
+            self.own.fact_received(fact)
+            return
+        self.own.turn_told(turn, fact)
+        is_news = turn.add(fact)
+        turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
             self._perform(self._queue.ended(fact.turn_id, completed=fact.status == "completed"))
-        if turn is not None and is_news:
+            self.own.settle()
+        elif isinstance(fact, TokensCounted):
+            self.own.tokens_counted(fact.last)
+        if is_news:
             turn.audience.activity_changed(turn.record.activity)
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
-        """The core asks something; the coroutine returns the answer."""
+        """The core asks something, here or in a sub-agent; the coroutine returns the answer."""
         self._publish(self._translator.request(asked))
-        return self._answering.answer(question_id, asked, self.current, self.loading.core)
+        asker = self.own.asker(asked.thread_id)
+        return self._answering.answer(question_id, asked, self.current, self.loading.core, asker)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""
@@ -267,7 +279,7 @@ class Thread:
     def core_lost(self, core: Core, reason: CoreLost) -> None:
         """The core has ended: fail its turn and the turns that wait behind it."""
         if self.loading.core_lost(core, reason):
-            self.unasked.lost()
+            self.own.lost()
         # A turn that was not given to a core yet starts in the next one.
         if self.current is not None and self.current.core is core:
             self._fail_all(str(reason))
@@ -278,16 +290,6 @@ class Thread:
             turn.record.fail(why)
         self._perform(self._queue.lost())
 
-    def _publish(self, events: Iterable[Event]) -> None:
-        """Send each event to the audience of its own turn, even after that turn has ended."""
-        for event in events:
-            self._context.observers.tell(self.id, event)
-            turn = self.turn(event.turn_id) or self.current or self.newest
-            if turn is None:
-                self._early.append(event)
-            else:
-                turn.audience.event_happened(self.id, event)
-
     def _perform(self, actions: list[Action]) -> None:
         for action in actions:
             turn = self._turns[action.place]
@@ -295,8 +297,8 @@ class Thread:
                 case turn_queue.Start():
                     self._tasks.spawn(self._start(turn), name=f"start of a turn in {self.id}")
                 case turn_queue.Interrupt():
+                    self.own.begin_quiesce()
                     self._stopper.begin(turn)
-                    self._tasks.spawn(self.quiesce(), name=f"what {self.id} does besides")
                 case turn_queue.Steer():
                     self._steering.begin(turn)
                 case turn_queue.Share():
@@ -308,6 +310,7 @@ class Thread:
                     self.newest = turn
                     self._context.listener.turn_submitted(self, turn)
                 case turn_queue.Remind():
+                    self.own.begin_quiesce()
                     self._stopper.remind(turn)
                     self._context.admission.withdraw(turn)
                 case turn_queue.Conclude():
@@ -323,7 +326,7 @@ class Thread:
                 self._perform(self._queue.start_failed(turn.place))
                 return
             await self._stopper.prepare(turn)
-            core = await self.load()
+            core = await self.loading.load(self.id, self.spec)
             if turn.ended:  # it was cancelled before it was sent to the core
                 self._perform(self._queue.start_failed(turn.place))
                 return
@@ -334,9 +337,10 @@ class Thread:
             if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
                 turn.record.warn((*turn.record.warnings, await drop_turns(core, self.id, turn.spec.rollback)))
                 self._meter.turns_dropped()
-            self._note_position(turn)
+            self._context.note_position(turn, self.spec, self.cwd)
             self._translator.turn_starts(full=turn.full_events)
             turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
+            self.own.prompted(turn)
             turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
@@ -344,10 +348,15 @@ class Thread:
                 self.loading.cannot_resume(str(exc))
             self._start_failed(turn, str(exc))
             return
-        if not self._queue.accepted(turn_id, turn.place):
+        if self._queue.accepted(turn_id, turn.place):
+            await self._accepted(turn, turn_id)
+        else:
             self._start_failed(turn, STILL_RUNNING)
-            return
+
+    async def _accepted(self, turn: Turn, turn_id: str) -> None:
         logger.info("turn %s started", turn_id)
+        if self.own.unasked.turn_taken(self.id, turn_id):  # Codex had just begun it by itself, and added the prompt
+            self._turn_fact_received(TurnStarted(turn_id, turn_id))
         if turn.place.state in STOPPED:
             await self._stopper.see_to_end(turn)
         elif turn.spec.time_limit is not None:
@@ -359,9 +368,6 @@ class Thread:
             turn.record.fail(why)
         self._perform(self._queue.start_failed(turn.place))
 
-    async def load(self) -> Core:
-        return await self.loading.load(self.id, self.spec)
-
     def _conclude(self, turn: Turn) -> None:
         if turn.place.state is TurnQueueState.ENDED:
             self._leave(turn)
@@ -370,24 +376,14 @@ class Thread:
         if turn.joins is not None:
             turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
-        before = None if turn.place.state is TurnQueueState.ABANDONED else turn.stopped or self._look(turn)
+        has_begun = turn.place.state is not TurnQueueState.ABANDONED
+        before = (turn.stopped or self._context.look(turn, self.spec)) if has_begun else None
         self._context.looks.end(turn)
         if before is None or before.done():
             self._tell_end(turn)
         else:
             # Its commands are being killed, or its files looked at; only then is the caller told of the end.
             before.add_done_callback(lambda _: self._tell_end(turn))
-
-    def _note_position(self, turn: Turn) -> None:
-        if turn.spec.runs_commands and not self.spec.is_remote:
-            self._context.looks.begin(turn, self.cwd)
-
-    def _look(self, turn: Turn) -> asyncio.Task[None] | None:
-        """Find out which files a completed turn has changed, unless it can have changed none, or only steered."""
-        may_have = turn.joins is None and (turn.record.has_changed_files or self.spec.base)
-        if turn.outcome.status is not Status.COMPLETED or not may_have:
-            return None
-        return self._context.looks.look(turn, self.spec.base, turn.record.looked)
 
     def _leave(self, turn: Turn) -> None:
         del self._turns[turn.place]

@@ -37,12 +37,12 @@ from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.context import ThreadContext
-from codex_mcp.threads.family import Family
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers, TurnListener
+from codex_mcp.threads.own.family import Family
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
 from codex_mcp.threads.thread import Thread
@@ -275,7 +275,7 @@ class Threads:
         self._family.told(thread_id, self._threads.values(), told, fact)
         parent = self._threads.get(self._ancestor(thread_id))
         if parent is not None:
-            parent.unasked.fact_received(thread_id, fact)
+            parent.own.subagent_told(thread_id, fact)
         elif not thread_id:
             self._core_told(told, fact)
         elif self._opens:
@@ -376,7 +376,7 @@ class Threads:
 
     async def quiesce(self) -> None:
         """Stop, in all threads, what Codex began by itself: it must not go on when the threads are loaded again."""
-        await asyncio.gather(*(thread.quiesce() for thread in self))
+        await asyncio.gather(*(thread.own.quiesce() for thread in self))
 
     async def aclose(self) -> None:
         await self.looks.aclose()

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.logs import Subject, about_only
-from codex_mcp.codex.core import Core, TurnSpec
+from codex_mcp.codex.core import Core, TurnSpec, When
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.codex.facts import ErrorReported, Fact, ItemEnded, TurnEnded, TurnFact, TurnStarted
 from codex_mcp.threads.open_questions import ParkedQuestions
@@ -52,8 +52,8 @@ class Audience(Protocol):
     def activity_changed(self, activity: str) -> None:
         """The agent started doing something else."""
 
-    async def ask(self, question: Question) -> Decision:
-        """Decide. Never raises; an audience that cannot be asked denies."""
+    async def ask(self, question: Question, turn: Turn) -> Decision:
+        """Decide a question of this turn. Never raises; an audience that cannot be asked denies."""
 
 
 class Turn:
@@ -65,6 +65,8 @@ class Turn:
     """It was to steer another turn, and became one of its own."""
     inner_id = ""
     """The turn within a review, by which Codex stops it. Codex begins it on the same thread, and never ends it."""
+    is_asked = False
+    """The core was sent its prompt, or has begun it by itself. Before that, a turn that begins is not this one."""
     _shares_end = False
     _is_sent = False
     _steered_by: frozenset[str] = frozenset()
@@ -140,6 +142,13 @@ class Turn:
         self.joins = host
         self.record.set_activity("steering the running turn")
 
+    def when_read(self, host: Turn | None) -> When:
+        """When its prompt is read: at once, if Codex began the running turn by itself."""
+        spec = self.spec
+        is_plain = not (spec.review or spec.rollback or spec.output_schema or spec.settings)
+        joins = host is not None and host.place.source is Source.CODEX and self.place.source is Source.CALLER
+        return When.STEER if joins and is_plain and spec.when is When.QUEUE else spec.when
+
     def sent(self) -> None:
         """The core is asked to add its prompt to the turn that it joins."""
         self._is_sent = True
@@ -197,6 +206,9 @@ class Turn:
     def given_to(self, core: Core) -> None:
         """This core is asked to start it."""
         self.core = core
+
+    def ask(self) -> None:
+        self.is_asked = True
 
     def begin_stop(self) -> asyncio.Future[None]:
         """It is being interrupted; the future is to be resolved when its commands are dead."""

@@ -69,6 +69,8 @@ STOPPED: Final = (TurnQueueState.STOPPING, TurnQueueState.ABANDONED)
 class Source(StrEnum):
     CALLER = "caller"
     MAIL = "mail"
+    CODEX = "codex"
+    """Codex began it by itself."""
 
 
 class QueuePlace:
@@ -211,9 +213,18 @@ class TurnQueue:
         self._waiting.append(place)
         return self.cancel(current) if when is When.INTERRUPT else []
 
+    def expect(self, place: QueuePlace) -> None:
+        """Codex begins this turn by itself, now or soon. No turn runs or waits."""
+        self._current = place
+        place.state = TurnQueueState.STARTING
+
     def is_current(self, turn_id: str) -> bool:
         current = self._current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
+
+    @property
+    def is_shut(self) -> bool:
+        return self._shut
 
     def knows(self, turn_id: str) -> bool:
         """Whether this is the current turn, or one of the latest that have ended."""

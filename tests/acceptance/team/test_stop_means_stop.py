@@ -12,8 +12,7 @@ from tests.support.team.team_server import TeamServer, structured
 
 async def stop(server: TeamServer, how: str) -> str:
     """Stop the agent `arch`; return what the caller is told."""
-    told = structured(await server.run(how, {"identity": "arch"}))
-    return str(told.get("content", told))
+    return str(structured(await server.run(how, {"identity": "arch"})))
 
 
 @pytest.mark.parametrize("how", ["codex_interrupt", "codex_close"])

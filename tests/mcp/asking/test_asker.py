@@ -54,11 +54,8 @@ class Scene:
     unattended: Unattended = field(default_factory=Unattended)
 
     def asked(self) -> asyncio.Task[Decision]:
-        asker = Asker(self.client, "ada", 7, self._turn, self.unattended, self.lists, self.timeout)
+        asker = Asker(self.client, "ada", 7, self.turn, self.unattended, self.lists, self.timeout)
         return self.tasks.spawn(asker.ask(QUESTION), name="question")
-
-    async def _turn(self) -> Turn:
-        return self.turn
 
     def answer(self, question: Json, result: object) -> None:
         self.far.send({"jsonrpc": "2.0", "id": question["id"], "result": result})

@@ -46,6 +46,10 @@ class MarkedEnd(FarEnd):
 Test = Callable[[Call, MarkedEnd, Clock], Coroutine[Any, Any, None]]
 
 
+NO_TURN: Any = None
+"""A question that is denied at once needs none."""
+
+
 def with_call(token: Token, **settings: Any) -> Callable[[Test], None]:
     """Run the decorated test at once: with a call of request 7, the client that hears of it, and a clock."""
     chosen = make_settings(codex_home="unused", **settings)
@@ -158,7 +162,7 @@ def test_a_client_that_cannot_be_asked_has_said_no_and_the_agent_goes_on_with_wh
     async def _(call: Call, far: MarkedEnd, clock: Clock) -> None:
         call.begin()
         call.activity_changed("running make")
-        assert await call.ask(ask(Method.EXEC, COMMAND)) == Denied(NO_CAPABILITY)
+        assert await call.ask(ask(Method.EXEC, COMMAND), NO_TURN) == Denied(NO_CAPABILITY)
         await clock.advance(1)
         call.end()
         assert [message["params"]["message"] for message in await far.heard()] == ["running make"]

@@ -19,6 +19,7 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.decisions import Approved, Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.patience import PATIENCE
@@ -116,7 +117,7 @@ class Watcher:
         self.activities.append(activity)
         self.changes.tell()
 
-    async def ask(self, question: Question) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Decision:
         """Decide."""
         self.questions.append(question)
         self.changes.tell()

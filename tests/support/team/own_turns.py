@@ -22,9 +22,9 @@ def _session(body: bytes) -> object:
     return msgspec.json.decode(body).get("client_metadata", {}).get("session_id")
 
 
-async def fence(server: TeamServer) -> None:
+async def fence(server: TeamServer, turns: int = FENCES) -> None:
     """Let time pass in which a thread that was not stopped makes more requests."""
     fence = await server.start("hello", identity=f"fence-{len(await server.threads())}")
-    for _ in range(FENCES):
+    for _ in range(turns):
         await server.reply(fence["codex_id"], "hello")
     await server.close_agent(fence["codex_id"])

@@ -31,6 +31,15 @@ class Listener:
         assert not turn.record.has_begun
         return ""
 
+    def why_no_more(self, thread: Thread, ahead: int) -> str:
+        return ""
+
+    def turn_begun_by_codex(self, thread: Thread) -> None:
+        raise AssertionError
+
+    def tokens_used(self, thread: Thread, tokens: int) -> None:
+        raise AssertionError
+
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         assert turn.ended
         self.heard.append(f"{turn.outcome.status}, {'idle' if thread.idle else 'busy'}")

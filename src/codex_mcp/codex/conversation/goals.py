@@ -23,9 +23,24 @@ class GoalRead(Wire, frozen=True):
     goal: Goal | None = None
 
 
-async def pause_goal(core: Core, thread_id: str) -> None:
+class Named(Wire, frozen=True):
+    agent_nickname: str | None = None
+
+
+class ThreadRead(Wire, frozen=True):
+    thread: Named
+
+
+async def nickname(core: Core, thread_id: str) -> str:
+    """What Codex calls a sub-agent; empty if it has no name."""
+    with contextlib.suppress(CoreError):
+        return (await core.request("thread/read", ThreadId(thread_id), ThreadRead)).thread.agent_nickname or ""
+    return ""
+
+
+async def set_goal_status(core: Core, thread_id: str, status: str) -> None:
     """Raises CoreError, also if there is no goal."""
-    await core.request("thread/goal/set", SetGoal(thread_id, status=PAUSED), Raw)
+    await core.request("thread/goal/set", SetGoal(thread_id, status=status), Raw)
 
 
 async def paused_goal(core: Core, thread_id: str) -> str:
@@ -36,6 +51,6 @@ async def paused_goal(core: Core, thread_id: str) -> str:
     with contextlib.suppress(CoreError):  # a thread that is unknown; goals that are switched off
         goal = (await core.request("thread/goal/get", ThreadId(thread_id), GoalRead)).goal
         if goal is not None and goal.status == ACTIVE:
-            await pause_goal(core, thread_id)
+            await set_goal_status(core, thread_id, PAUSED)
         return goal.objective if goal is not None and goal.status in (ACTIVE, PAUSED) else ""
     return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
@@ -40,7 +39,8 @@ class Asker(Struct, frozen=True):
     client: Client
     caller: str
     request_id: Id
-    turn: Callable[[], Awaitable[Turn]]
+    turn: Turn | None
+    """The turn in which the question is asked."""
     unattended: Unattended
     lists: bool
     timeout: float
@@ -54,6 +54,11 @@ class Asker(Struct, frozen=True):
             lists=self.lists,
             timeout=self.timeout,
         )
+
+    @property
+    def _parked(self) -> ParkedQuestions:
+        assert self.turn is not None
+        return self.turn.parked
 
     def route(self, question: Question) -> Route:
         return route(question, self.terms)
@@ -70,7 +75,7 @@ class Asker(Struct, frozen=True):
                     taken = after_failure(decision, self.terms)
                 if taken.step is Step.DENY and taken.obstacle is not None:
                     return Denied(reason_for(taken.obstacle, question))
-                return await (await self.turn()).parked.park(question, limit)
+                return await self._parked.park(question, limit)
         except TimeoutError:
             return timed_out(self.timeout)
 
@@ -84,7 +89,7 @@ class Asker(Struct, frozen=True):
 
     async def _elicited(self, question: Question, limit: asyncio.Timeout) -> Decision | Obstacle:
         loop = asyncio.get_running_loop()
-        parked = (await self.turn()).parked
+        parked = self._parked
         params = elicitation_params(question, tool_call_id=self.request_id)
         began = loop.time()
         pending = self.client.start_elicitation(params, self.request_id)

@@ -106,7 +106,7 @@ def message_for(question: Question) -> str:
             lines = [f"The MCP server {one_line(question.server_name)} asks: {visible(question.message)}"]
         case _:
             assert_never(question)
-    return "\n".join(lines)
+    return "\n".join([f"{one_line(question.asker)} asks:", *lines] if question.asker else lines)
 
 
 def _command_message(question: CommandQuestion) -> str:

@@ -87,7 +87,6 @@ class Call:
         self._heartbeat: Heartbeat | None = None
         self._answered = False
         self._turn: tuple[Thread, Turn] | None = None
-        self._turn_given: Waiter | None = None
         self._only_waits: Waiter | None = None
         """Resolved by a cancel, if the call has no turn of its own."""
         self._follows: Waiter | None = None
@@ -225,8 +224,6 @@ class Call:
         """Wait for a turn of this call, and stop it if the client cancels. A parked question ends the wait as well."""
         self._turn = (thread, turn)
         turn.audience = self
-        if self._turn_given is not None:
-            resolve(self._turn_given, None)
         if self._answer_by is not None:
             thread.cancel(turn)
         if not thread.is_named:
@@ -265,11 +262,11 @@ class Call:
         if self._heartbeat is not None:
             self._heartbeat.activity_changed(activity)
 
-    async def ask(self, question: Question) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Decision:
         before = self._activity
         self.activity_changed(ASKING)
         try:
-            return await self._asker.ask(question)
+            return await self._asker(turn).ask(question)
         finally:
             # The core does not announce again what it was doing before.
             if self._activity == ASKING:
@@ -277,31 +274,22 @@ class Call:
 
     def fetches(self, question: Question) -> bool:
         """Is this a parked question that its client fetches, with `input_required`?"""
-        return self._asker.route(question).step is Step.FETCH
+        return self._asker().route(question).step is Step.FETCH
 
     def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
-        return self._asker.answered(question, answer, seconds)
+        return self._asker().answered(question, answer, seconds)
 
     def send_events(self, asked: Events | None) -> None:
         """Send these events, if its arguments ask for any."""
         self.events = asked or self.events
 
-    @property
-    def _asker(self) -> Asker:
+    def _asker(self, turn: Turn | None = None) -> Asker:
         return Asker(
             client=self._client,
             caller=self.caller,
             request_id=self.request_id,
-            turn=self._own_turn,
+            turn=turn,
             unattended=self._unattended or Unattended(),
             lists=self._lists,
             timeout=self._settings.approval_timeout,
         )
-
-    async def _own_turn(self) -> Turn:
-        """Its turn. A fast core may ask a question before `follow` is called."""
-        if self._turn is None:
-            self._turn_given = self._turn_given or asyncio.get_running_loop().create_future()
-            await asyncio.wait([self._turn_given])
-        assert self._turn is not None
-        return self._turn[1]

@@ -167,10 +167,11 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stop
     else:
         text = f"The turn of agent {name} had just ended."
     lines = [text, f"{waiting} more prompts wait and run now."] if waiting else [text]
-    lines += _besides(besides)
+    stopped = _besides(besides)
+    lines += stopped
     if outcome.content:
         lines.append(outcome.content)
-    return _result(described(outcome, names_of(agent)), lines)
+    return _result(described(outcome, {**names_of(agent), **({"stopped": stopped} if stopped else {})}), lines)
 
 
 def quiet_result(agent: Agent, besides: Stopped) -> Result:

@@ -14,6 +14,7 @@ from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.elicitation import client_question, fetched_question
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Says
+from codex_mcp.mcp.calls.own_work import own_work
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.mcp.schema import catalogue, results
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, tool_arguments, translated
@@ -62,7 +63,8 @@ class CodexTools:
         return self._sessions_used
 
     def _names(self, thread_id: str) -> Mapping[str, object]:
-        return {} if self._sessions_used is None else self._sessions_used.names(thread_id)
+        session = {} if self._sessions_used is None else self._sessions_used.names(thread_id)
+        return {**session, **own_work(self._threads, thread_id)}
 
     async def aclose(self) -> None:
         if self._sessions_used is not None:

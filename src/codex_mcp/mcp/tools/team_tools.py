@@ -15,6 +15,7 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.asking.elicitation import client_question
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Says
+from codex_mcp.mcp.calls.own_work import own_work
 from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
 from codex_mcp.mcp.calls.waiting import Wait
 from codex_mcp.mcp.schema import team_catalogue as catalogue
@@ -164,7 +165,7 @@ class TeamTools:
     def _names(self, thread_id: str) -> Mapping[str, object]:
         if self._sessions is not None and (session := self._sessions.names(thread_id)):
             return session
-        names = self._team.roster.names(thread_id)
+        names = {**self._team.roster.names(thread_id), **own_work(self._threads, thread_id)}
         member = self._team.roster.of_thread(thread_id)
         approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
         return {**names, "approvals": approvals} if approvals else names

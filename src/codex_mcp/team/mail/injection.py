@@ -109,6 +109,15 @@ class Injection:
     def why_not(self, thread: Thread, turn: Turn) -> str:
         return ""
 
+    def why_no_more(self, thread: Thread, ahead: int) -> str:
+        return ""
+
+    def turn_begun_by_codex(self, thread: Thread) -> None:
+        """Ignored."""
+
+    def tokens_used(self, thread: Thread, tokens: int) -> None:
+        """Ignored."""
+
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         self._thread_changed(thread)
 
@@ -170,7 +179,7 @@ class Injection:
         return self._settings.auto_mail and member.agent.auto_mail and not member.closing
 
     def _can_have_turn(self, member: Member) -> bool:
-        return self._may_have_mail(member) and member.thread is not None and member.thread.idle
+        return self._may_have_mail(member) and member.thread is not None and _is_free(member.thread)
 
     def _can_be_steered(self, member: Member) -> bool:
         is_busy = member.thread is not None and not member.thread.idle
@@ -338,3 +347,9 @@ class Injection:
 
         limits = Limits(self._settings.max_messages, self._settings.max_message_length)
         return Handover(await self._mail.opened(), limits)
+
+
+def _is_free(thread: Thread) -> bool:
+    """It has no turn, or one that Codex began by itself: then mail is read between two of them."""
+    turn = thread.current
+    return turn is None or (turn.place.source is Source.CODEX and not thread.waiting)

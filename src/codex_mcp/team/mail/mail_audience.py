@@ -9,6 +9,7 @@ from codex_mcp.codex.events.translator import Event
 from codex_mcp.team.roster import Member
 from codex_mcp.threads.questions.decisions import Decision, Denied, timed_out
 from codex_mcp.threads.questions.questions import Question
+from codex_mcp.threads.turn import Turn
 
 
 class MailAudience:
@@ -17,7 +18,6 @@ class MailAudience:
     def __init__(self, member: Member, approval_timeout: float, hops: int) -> None:
         """`hops` are those of the mail that is sent in the turn."""
         self.hops = hops
-        self._member = member
         self._approval_timeout = approval_timeout
         self.subject = Subject(principal=member.agent.principal)
 
@@ -27,9 +27,8 @@ class MailAudience:
     def activity_changed(self, activity: str) -> None:
         """Ignored."""
 
-    async def ask(self, question: Question) -> Decision:
-        turn = None if self._member.thread is None else self._member.thread.current
-        if turn is None or self._approval_timeout == 0:
+    async def ask(self, question: Question, turn: Turn) -> Decision:
+        if self._approval_timeout == 0:
             return Denied("this turn was begun by mail, and no person is asked")
         try:
             async with asyncio.timeout(self._approval_timeout) as limit:

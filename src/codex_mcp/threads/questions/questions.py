@@ -69,6 +69,8 @@ class AnyQuestion(Struct, frozen=True, kw_only=True):
     turn_id: str
     item_id: str = ""
     reason: str = ""
+    asker: str = ""
+    """The sub-agent that asks it, and whose it is; empty if the thread itself asks."""
     is_old: bool = False
     """From an old Codex, whose answers have another form."""
 

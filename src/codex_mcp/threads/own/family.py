@@ -7,11 +7,19 @@ others.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact, ThreadUnloaded, TurnStarted
-from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.app.notifications import ThreadStarted
+
+
+class Ours(Protocol):
+    """A thread of ours."""
+
+    id: str
+
+    def had_turn(self, turn_id: str) -> bool: ...
 
 
 class Family:
@@ -19,7 +27,7 @@ class Family:
         self._parents: dict[str, str] = {}
         """The thread of ours, or a sub-agent of it, by the thread that Codex has opened."""
 
-    def told(self, thread_id: str, threads: Iterable[Thread], told: Told | None, fact: Fact | None) -> None:
+    def told(self, thread_id: str, threads: Iterable[Ours], told: Told | None, fact: Fact | None) -> None:
         """Learn from a notification of a thread whose it is."""
         if isinstance(told, ThreadStarted) and told.thread.parent_thread_id is not None:
             self._parents[told.thread.id] = told.thread.parent_thread_id

@@ -1,0 +1,247 @@
+"""What Codex does by itself in one thread and its sub-agents: seen, counted, limited and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final, Protocol
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.conversation.goals import nickname
+from codex_mcp.codex.core import Core, TurnSpec
+from codex_mcp.codex.facts import Fact, Tokens, TokensCounted, TurnEnded, TurnFact, TurnStarted
+from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.loading import Loading
+from codex_mcp.threads.own.adopting import Adopting
+from codex_mcp.threads.own.audience import NoCaller
+from codex_mcp.threads.own.subagents import Subagents
+from codex_mcp.threads.own.unasked import Unasked, interrupt
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import Action, Source, TurnQueue
+
+GOAL: Final = "goal"
+ITSELF: Final = "codex-itself"
+"""What the audit calls turns that Codex began."""
+
+GOES_ON: Final = "The agent goes on by itself ({}): codex_wait reports the end, and codex_interrupt stops it."
+
+NEAR: Final = 2
+"""A limit is near if this many requests of the largest size so far would reach it."""
+
+
+class Host(Protocol):
+    """The thread."""
+
+    id: str
+    agent: str
+    principal: str
+    newest: Turn | None
+    loading: Loading
+
+    @property
+    def current(self) -> Turn | None: ...
+
+    def cancel(self, turn: Turn) -> None: ...
+
+    def add(self, turn: Turn) -> None:
+        """This is its current turn."""
+
+
+class OwnWork:
+    def __init__(
+        self, host: Host, queue: TurnQueue, perform: Callable[[list[Action]], None], context: ThreadContext
+    ) -> None:
+        self._host = host
+        self._settings = context.settings
+        self._listener = context.listener
+        self.unasked = Unasked()
+        self.subagents = Subagents()
+        self._adopting = Adopting(self.unasked, queue, perform, self._new_turn, self._last_words)
+        self.make_way = self._adopting.make_way
+        self.is_news = self._adopting.is_news
+        self._largest = 0
+        """Tokens of the largest request so far."""
+        self._tasks = TaskSet()
+
+    def lost(self) -> None:
+        """The core has ended, or has unloaded the thread."""
+        self.unasked.lost()
+        self.subagents.all_ended()
+
+    async def quiesce(self) -> None:
+        """Stop it: the goal, the turns that Codex began, and the sub-agents."""
+        core = self._host.loading.core
+        if core is not None:
+            await self.unasked.quiesce(core, self._settings.interrupt_grace)
+            self.settle()
+
+    def begin_quiesce(self) -> None:
+        self.unasked.begin_stop()
+        quiescing = self._tasks.spawn(self.quiesce(), name=f"what {self._host.id} does by itself")
+        quiescing.add_done_callback(lambda _: self.unasked.end_stop())
+
+    def settle(self) -> None:
+        """To be called when a turn of the thread has ended."""
+        if self.unasked.is_held and not self._adopting.has_begun(self._host.current):
+            self._bind_goals()
+            if self.unasked.is_held:
+                self._tell_core(self.unasked.release)
+        self._adopting.settle(self._host.current)
+
+    def _tell_core(self, tell: Callable[[Core], Coroutine[Any, Any, None]]) -> None:
+        async def told(core: Core) -> None:
+            await tell(core)
+            self.settle()
+
+        if (core := self._host.loading.core) is not None:
+            self._tasks.spawn(told(core), name=f"goal of {self._host.id}")
+
+    def fact_received(self, fact: Fact) -> None:
+        """Something happened in the thread that is not about one of its turns."""
+        if isinstance(fact, TokensCounted) and self.unasked.runs(self._host.id, fact.turn_id):
+            self._count(fact.last)
+        self._unasked_told(self._host.id, fact)
+
+    def _unasked_told(self, thread_id: str, fact: Fact | None) -> None:
+        was_quiet = self.unasked.is_quiet
+        self.unasked.fact_received(thread_id, fact)
+        if isinstance(fact, TurnStarted) and self.unasked.is_stopped:
+            self.begin_quiesce()  # it was about to begin when everything was stopped
+        self._bind_goals()
+        self.settle()
+        if self.unasked.is_quiet and not was_quiet and self._host.current is None:
+            self._listener.turn_left(self._host)
+
+    def _count(self, used: Tokens) -> None:
+        """Count tokens that no turn of the thread has reported: for the one that runs, or for the thread alone."""
+        turn = self._host.current or self._host.newest
+        if turn is None or turn.ended:
+            self._listener.tokens_used(self._host, used.total_tokens)
+        else:
+            turn.record.add_usage(used)
+        self.tokens_counted(used)
+
+    def _bind_goals(self, *, begins: bool = False) -> None:
+        """Pause the goals if a limit allows no further turn. Near a limit, let Codex begin one turn at a time."""
+        turn = self._host.current or self._host.newest
+        if turn is None or not self.unasked.has_goals:
+            return  # there is nothing that a limit could bind
+        if why := self._listener.why_no_more(self._host, 0):
+            turn.record.warn(dict.fromkeys((*turn.record.warnings, why)))
+            self.unasked.mark_paused()
+            self._tell_core(self.unasked.pause)
+        elif (begins or self._adopting.has_begun(turn)) and self._listener.why_no_more(
+            self._host, NEAR * self._largest
+        ):
+            self._tell_core(self.unasked.hold)
+
+    def turn_started(self, fact: TurnStarted) -> None:
+        self._adopting.turn_started(self._host.current, fact)
+
+    def turn_told(self, turn: Turn, fact: TurnFact) -> None:
+        """Something is about to be recorded in a turn of the thread."""
+        match fact:
+            case TurnStarted() if turn.place.source is Source.CODEX:
+                self._turn_begins(turn, fact.turn_id)
+            case TokensCounted() if turn.ended:
+                self._listener.tokens_used(self._host, fact.last.total_tokens)
+            case TurnEnded() if turn.place.source is not Source.CODEX and not self.unasked.is_stopped:
+                if what := self._going_on():
+                    turn.record.warn((*turn.record.warnings, GOES_ON.format(what)))
+
+    def _turn_begins(self, turn: Turn, turn_id: str) -> None:
+        """A turn begins that nobody asked for: stop it before its request leaves, or when its time is over."""
+        if why := self._listener.why_no_more(self._host, 0):
+            if turn.core is not None:  # at once: the request leaves some hundredths of a second later
+                self._tasks.spawn(interrupt(turn.core, self._host.id, turn_id), name="interrupt at the beginning")
+            turn.record.stop_because(why)
+            self._host.cancel(turn)
+            return
+        self._listener.turn_begun_by_codex(self._host)
+        self._limit_time(turn)
+        self._bind_goals(begins=True)
+
+    def _limit_time(self, turn: Turn) -> None:
+        if turn.spec.time_limit is not None:
+            turn.stop_after(turn.spec.time_limit, partial(self._host.cancel, turn))
+
+    def tokens_counted(self, used: Tokens) -> None:
+        """Tokens were used, here or in a sub-agent: stop what no prompt asked for if a limit is reached."""
+        self._largest = max(self._largest, used.total_tokens)
+        self._bind_goals()
+        turn = self._host.current
+        if turn is None or (turn.place.source is not Source.CODEX and not self.unasked.has_turns):
+            return
+        if why := self._listener.why_not(self._host, turn):
+            turn.record.warn(dict.fromkeys((*turn.record.warnings, why)))  # it may be about to complete
+            self.begin_quiesce()  # first: the goal must be paused before this turn ends
+            if turn.place.source is Source.CODEX:
+                turn.record.stop_because(why)
+                self._host.cancel(turn)
+
+    def subagent_told(self, thread_id: str, fact: Fact | None) -> None:
+        """Something happened in the thread of a sub-agent."""
+        core = self._host.loading.core
+        if core is not None and not self.subagents.has(thread_id):
+            self._tasks.spawn(self._name(core, thread_id), name=f"name of {thread_id}")
+        used = self.subagents.fact_received(thread_id, fact)
+        if isinstance(fact, TurnStarted):
+            self._subagent_begins(thread_id, fact.turn_id)
+        self._unasked_told(thread_id, fact)
+        if used is not None:
+            self._count(used)
+
+    def _subagent_begins(self, thread_id: str, turn_id: str) -> None:
+        core = self._host.loading.core
+        if why := self._listener.why_no_more(self._host, 0):
+            if core is not None:
+                self._tasks.spawn(interrupt(core, thread_id, turn_id), name="interrupt of a sub-agent")
+            if (turn := self._host.current or self._host.newest) is not None:
+                turn.record.warn(dict.fromkeys((*turn.record.warnings, why)))
+        else:
+            self._listener.turn_begun_by_codex(self._host)
+
+    async def _name(self, core: Core, thread_id: str) -> None:
+        self.subagents.named(thread_id, await nickname(core, thread_id))
+
+    def asker(self, thread_id: str) -> str:
+        """Who asks a question of this thread, in words; empty if it is no sub-agent's."""
+        name = self.subagents.name(thread_id)
+        parent = f"agent {self._host.agent}" if self._host.agent else f"thread {self._host.id}"
+        return f"Sub-agent {name} of {parent}" if name else ""
+
+    def prompted(self, turn: Turn) -> None:
+        """This prompt is about to be sent."""
+        turn.ask()
+        self.unasked.prompted()
+
+    def _going_on(self) -> str:
+        """What goes on after the end of a turn, in words."""
+        goal, busy = self.unasked.goal(self._host.id), self.subagents.busy
+        goals = [f'goal "{goal.objective}"'] if goal is not None and self.unasked.has_goals else []
+        return ", ".join([*goals, *(f"sub-agent {name}" for name in busy)])
+
+    def _last_words(self) -> str:
+        goal = self.unasked.goal(self._host.id)
+        ended = ["Its sub-agents have ended."] if self.subagents.listed() else []
+        return " ".join([*ended, *([] if goal is None else [f"Its goal is {goal.status}."])])
+
+    def _new_turn(self) -> Turn:
+        """A turn on behalf of whoever asked for the newest one."""
+        host, last = self._host, self._host.newest
+        audience = NoCaller(host.principal, self._settings.approval_timeout) if last is None else last.audience
+        spec = TurnSpec(time_limit=None if last is None else last.spec.time_limit)
+        turn = Turn(host.id, spec, audience, full_events=last is not None and last.full_events, source=Source.CODEX)
+        turn.ask()
+        if host.loading.core is not None:
+            turn.given_to(host.loading.core)
+        if last is not None and last.caller:
+            turn.attribute_to(last.caller)
+        turn.set_purpose(ITSELF if self.unasked.goal(host.id) is None else GOAL)
+        turn.record.set_activity(self._going_on() or "working")
+        host.add(turn)
+        self._limit_time(turn)
+        return turn
+
+    async def aclose(self) -> None:
+        await self._tasks.aclose()

@@ -1,0 +1,50 @@
+"""Sends the events of one thread to its observers, and to the audience of the turn that each event is about."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.threads.observers import Observers
+from codex_mcp.threads.turn import Audience, Turn
+
+EARLY_EVENTS: Final = 256
+"""Events kept for the first turn: they arrive after the thread is opened and before its first prompt."""
+
+
+class Host(Protocol):
+    """The thread."""
+
+    id: str
+    newest: Turn | None
+
+    @property
+    def current(self) -> Turn | None: ...
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """Even if it has ended."""
+
+
+class Publishing:
+    def __init__(self, host: Host, observers: Observers, first: Iterable[Event]) -> None:
+        self._host = host
+        self._observers = observers
+        self._early: deque[Event] = deque(first, maxlen=EARLY_EVENTS)
+
+    def publish(self, events: Iterable[Event]) -> None:
+        """Send each event to the audience of its own turn, even after that turn has ended."""
+        host = self._host
+        for event in events:
+            self._observers.tell(host.id, event)
+            turn = host.turn(event.turn_id) or host.current or host.newest
+            if turn is None:
+                self._early.append(event)
+            else:
+                turn.audience.event_happened(host.id, event)
+
+    def catch_up(self, audience: Audience) -> None:
+        """This is the audience of the first turn."""
+        while self._early:
+            audience.event_happened(self._host.id, self._early.popleft())

@@ -1,0 +1,143 @@
+"""Goals, and turns that Codex begins by itself, in one thread of the real Codex."""
+
+from pathlib import Path
+
+from msgspec import Raw
+
+from codex_mcp.codex.conversation.goals import GoalRead
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import Source
+from tests.support.core.cores import Changes, Watcher, scripted_threads
+from tests.support.team.own_turns import OWN_TURNS
+from tests.threads.test_thread import end, open_thread, submit
+
+REASON = "the limit is reached"
+
+
+class Limits:
+    """Allows turns as the test says, and writes down what it hears."""
+
+    def __init__(self) -> None:
+        self.spare = 1_000_000
+        """Tokens that may still be used."""
+        self.begun = 0
+        self.late = 0
+        self.left = 0
+        self.turns: list[Turn] = []
+        self.ended: list[Turn] = []
+        self.changes = Changes()
+
+    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        self.turns.append(turn)
+
+    def why_not(self, thread: Thread, turn: Turn) -> str:
+        return "" if self.spare > 0 else REASON
+
+    def why_no_more(self, thread: Thread, ahead: int) -> str:
+        return "" if self.spare > ahead else REASON
+
+    def turn_begun_by_codex(self, thread: Thread) -> None:
+        self.begun += 1
+        self.changes.tell()
+
+    def tokens_used(self, thread: Thread, tokens: int) -> None:
+        self.late += tokens
+
+    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
+        self.ended.append(turn)
+        self.changes.tell()
+
+    def turn_left(self, thread: Thread) -> None:
+        self.left += 1
+        self.changes.tell()
+
+    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+        raise AssertionError
+
+
+async def begin_by_itself(thread: Thread, text: str) -> None:
+    """Let Codex begin a turn that nobody here asks for, as another client of the thread can."""
+    assert thread.loading.core is not None
+    item = {"type": "text", "text": text}
+    params = {"threadId": thread.id, "clientUserMessageId": "other", "input": [item]}
+    await thread.loading.core.request("thread/queue/add", params, Raw)
+
+
+async def test_an_unknown_turn_is_shown_and_counted_like_any_other(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, _):
+        limits = Limits()
+        threads.listen(limits)
+        thread = await open_thread(threads, tmp_path)
+        watcher = Watcher()
+        await end(thread.submit(TurnSpec("hello"), watcher, full_events=False))
+        before = len(watcher.events)
+        await begin_by_itself(thread, "hello")
+        await limits.changes.until(lambda: len(limits.ended) == 2)
+        turn = limits.ended[-1]
+        assert (turn.place.source, turn.outcome.status, turn.outcome.content) == (Source.CODEX, "completed", "Hello.")
+        assert turn.outcome.usage is not None
+        assert turn.outcome.usage.total_tokens == 120
+        assert (limits.begun, limits.late, thread.idle) == (1, 0, True)
+        assert len(watcher.events) > before
+
+
+async def test_an_unknown_turn_is_stopped_at_its_beginning_if_a_limit_is_reached(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, _):
+        limits = Limits()
+        threads.listen(limits)
+        thread = await open_thread(threads, tmp_path)
+        await end(submit(thread, "hello"))
+        limits.spare = 0
+        await begin_by_itself(thread, "[[scene: goes_on]]")
+        await limits.changes.until(lambda: len(limits.ended) == 2)
+        assert (limits.ended[-1].outcome.status, limits.ended[-1].outcome.content) == (Status.FAILED, REASON)
+        assert limits.begun == 0
+
+
+async def test_whatever_begins_after_a_stop_is_stopped_until_the_next_prompt(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, _):
+        limits = Limits()
+        threads.listen(limits)
+        thread = await open_thread(threads, tmp_path)
+        await end(submit(thread, "hello"))
+        await thread.own.quiesce()
+        await begin_by_itself(thread, "[[scene: goes_on]]")
+        await limits.changes.until(lambda: limits.left == 1)
+        assert (len(limits.ended), limits.begun, thread.is_quiet) == (1, 0, True)
+        assert (await end(submit(thread, "hello"))).content == "Hello."
+        await begin_by_itself(thread, "hello")
+        await limits.changes.until(lambda: len(limits.ended) == 3)
+        assert limits.ended[-1].outcome.content == "Hello."
+
+
+async def test_a_goal_near_a_limit_goes_on_one_turn_at_a_time(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, model):
+        limits = Limits()
+        threads.listen(limits)
+        thread = await open_thread(threads, tmp_path)
+        assert thread.loading.core is not None
+
+        async def status() -> str:
+            assert thread.loading.core is not None
+            read = await thread.loading.core.request("thread/goal/get", {"threadId": thread.id}, GoalRead)
+            return "" if read.goal is None else read.goal.status
+
+        await end(submit(thread, "set a goal"))
+        await model.wait_for_gate("goal")
+        assert await status() == "active"
+        limits.spare = 200  # fewer than two requests use
+        model.release("goal")
+        await limits.changes.until(lambda: limits.begun >= 2)
+        model.shut("goal")
+        await model.wait_for_gate("goal")
+        goal = thread.own.unasked.goal(thread.id)
+        assert goal is not None
+        assert (goal.status, await status()) == ("active", "paused")
+        begun, limits.spare = limits.begun, 0
+        model.release("goal")
+        await limits.changes.until(lambda: thread.is_quiet)
+        assert (limits.begun, await status()) == (begun, "paused")
+        assert REASON in limits.ended[-1].outcome.warnings
