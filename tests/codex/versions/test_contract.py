@@ -13,9 +13,13 @@ from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.codex.versions import contract
 from codex_mcp.codex.versions.contract import HEARD, REQUESTS, UNLISTED, differences, unfit
+from codex_mcp.wire.app.notifications import DESCRIBED as NOTIFICATIONS
+from codex_mcp.wire.app.notifications import DescribedNotification
 from codex_mcp.wire.app.questions import DESCRIBED as QUESTIONS
+from codex_mcp.wire.app.questions import DescribedQuestion
 
 SOURCES = Path(contract.__file__).parents[2]
+PARTS = len(SOURCES.parts)
 
 
 @pytest.fixture(scope="module")
@@ -73,22 +77,36 @@ def test_fields_count_if_they_are_needed(bundle: Any) -> None:
     assert "turn of turn/started has no durationMs" in [found.what for found in differences(changed)]
 
 
-def requested() -> Iterator[str]:
-    """The methods in our sources that are passed to something called request or ask."""
+def test_every_turn_needs_these_notifications() -> None:
+    assert {"item/started", "item/completed", "turn/started", "turn/completed", "error"} == HEARD
+
+
+def test_every_notification_and_every_question_that_is_read_is_part_of_the_contract() -> None:
+    assert methods_below(DescribedNotification) == set(NOTIFICATIONS)
+    assert methods_below(DescribedQuestion) == set(QUESTIONS)
+
+
+def methods_below(kind: Any) -> set[str]:
+    """The methods of all messages that are described as a kind of this one."""
+    own = {kind.method} if "method" in vars(kind) else set()
+    return own.union(*map(methods_below, kind.__subclasses__()))
+
+
+def words() -> Iterator[str]:
+    """The texts in those of our sources that may talk to the app-server, or pass a method on."""
     for path in SOURCES.rglob("*.py"):
-        if "legacy" in path.parts or "mcp" in path.parts[len(SOURCES.parts) :]:
+        if path.name == "contract.py" or {"legacy", "mcp", "execserver", "execclient"} & set(path.parts[PARTS:]):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
-                continue
-            first = node.args[0]
-            if node.func.attr in ("request", "_request", "_open", "_asked", "_ask") and isinstance(first, ast.Constant):
-                yield str(first.value)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
 
 
-def test_the_contract_has_every_request_that_we_send() -> None:
-    ours = set(requested()) - {"POST"}  # of HTTP
-    assert len(ours) > 20
-    assert ours - UNLISTED <= REQUESTS.keys()
-    sources = "".join(path.read_text() for path in SOURCES.rglob("*.py") if path.name != "contract.py")
-    assert [method for method in REQUESTS if f'"{method}"' not in sources] == []
+def test_the_contract_has_exactly_the_methods_that_our_sources_name(bundle: Any) -> None:
+    methods = {
+        method
+        for option in bundle["definitions"]["ClientRequest"]["oneOf"]
+        for method in option["properties"]["method"]["enum"]
+    }
+    assert methods & set(words()) == set(REQUESTS)
+    assert set(words()) >= UNLISTED
