@@ -88,8 +88,8 @@ $(FRAMEWORKS): requirements/frameworks.txt | $(SETUP)
 	@.venv-frameworks/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/frameworks.txt
 	@touch $@
 
-codex: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table
-	@$(BIN)/python -m tests.versions $(VERSION)
+codex: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table (OUT=file keeps it)
+	@$(BIN)/python -m tests.versions $(VERSION) $(if $(OUT),--out $(OUT)) $(if $(NEW),--unless-measured)
 
 soak: setup ## run real servers with 500 badly behaved clients, 1,000 random ones and 10,000 short processes; race writers of mail
 	@$(BIN)/python -m tests.soak

@@ -69,6 +69,20 @@ def test_a_release_is_checked_before_it_is_built_and_built_before_it_is_publishe
     assert [jobs[name]["needs"] for name in ("index", "github")] == ["packages", "index"]
 
 
+def test_a_new_codex_runs_without_rights_and_its_table_becomes_an_issue() -> None:
+    flow = read(ROOT / ".github/workflows/new-codex.yml")
+    assert flow["on"]["schedule"]
+    assert flow["permissions"] == {"contents": "read"}
+    run, report = flow["jobs"]["run"], flow["jobs"]["report"]
+    assert "permissions" not in run
+    assert "secrets" not in json.dumps(run)
+    (command,) = [step["run"] for step in run["steps"] if step.get("id") == "codex"]
+    assert command.startswith("make codex VERSION=latest NEW=yes OUT=table.md")
+    assert report["permissions"] == {"issues": "write"}
+    assert "gh issue create" in report["steps"][-1]["run"]
+    assert "${{" not in report["steps"][-1]["run"]  # what the run wrote is never part of a script
+
+
 @pytest.mark.parametrize("name", ["bug", "feature"])
 def test_issues_ask_for_the_output_of_doctor(name: str) -> None:
     form = read(ROOT / f".github/ISSUE_TEMPLATE/{name}.yml")

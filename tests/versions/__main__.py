@@ -1,7 +1,8 @@
 """Runs acceptance tests and judges with another Codex as the core, as a client and as an exec-server.
 
-The version comes from npm, into a folder of its own (`.codex-versions/VERSION`), with an environment that is ours
-except for Codex. The rollout files of all tests show which version really ran.
+The version comes from npm, which has every version that the wheels have, into a folder of its own
+(`.codex-versions/VERSION`), with an environment that is ours except for Codex. The rollout files of all tests show
+which version really ran. A test that fails runs once more, alone: on a busy machine some only come too late.
 """
 
 import argparse
@@ -10,11 +11,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from codex_cli_bin import bundled_codex_path
+
 from codex_mcp.codex.versions.contract import differences
+from codex_mcp.codex.versions.measured import measured, parse_version
 from tests.versions.report import Report, Suite, rollout_version, suite_from
 
 ROOT = Path(__file__).parents[2]
@@ -26,13 +31,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make codex")
     parser.add_argument("version", metavar="VERSION", help="a version of @openai/codex on npm, or `latest`")
     parser.add_argument("--suite", action="append", choices=SUITES, help="only these tests (default: all)")
+    parser.add_argument("--out", type=Path, help="write the table to this file, too")
+    parser.add_argument("--unless-measured", action="store_true", help="do nothing for a version that the table has")
     given = parser.parse_args()
     folder = installed(given.version)
     version = json.loads((package_of(folder) / "package.json").read_text())["version"].partition("-")[0]
+    known = parse_version(version)
+    if given.unless_measured and known is not None and measured(known) is not None:
+        sys.stdout.write(f"Codex {version} has been measured\n")
+        return 0
     python = environment_with(folder)
-    suites = [run(name, python, folder) for name in given.suite or SUITES]
-    report = Report(version, suites, rollouts(folder), changed(folder))
+    # Outside of the repository, and with short names: some tests need a folder without git, or make sockets.
+    with tempfile.TemporaryDirectory(prefix="codex-", ignore_cleanup_errors=True) as base:
+        suites = [run(name, python, folder, Path(base)) for name in given.suite or SUITES]
+        report = Report(version, suites, rollouts(Path(base)), changed(folder))
     sys.stdout.write(report.text() + "\n")
+    if given.out is not None:
+        given.out.write_text(report.text() + "\n")
     return 0 if report.is_fit else 1
 
 
@@ -92,31 +107,39 @@ def link(path: Path, copy: Path, programs: Path) -> None:
         copy.symlink_to(path)
 
 
-def run(name: str, python: Path, folder: Path) -> Suite:
-    """Run these tests; their temporary folders stay, for their rollout files."""
-    report, base = folder / f"{name}.xml", folder / "tmp" / name
-    shutil.rmtree(base, ignore_errors=True)
-    base.parent.mkdir(parents=True, exist_ok=True)
-    argv = [str(python), "-m", "pytest", "-q", "--numprocesses=2", "--dist=worksteal", f"--basetemp={base}"]
-    environment = {**os.environ, "CODEX_UNDER_TEST": str(folder / "node_modules")}
-    subprocess.run([*argv, f"--junit-xml={report}", *SUITES[name]], cwd=ROOT, env=environment, check=False)
-    return suite_from(name, report.read_text())
+def run(name: str, python: Path, folder: Path, base: Path) -> Suite:
+    """Run these tests, and those that failed once more, with their temporary folders below `base`."""
+    argv = [str(python), "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache' / name}"]
+    ways = {
+        "all": ["--numprocesses=2", "--dist=worksteal", "--cache-clear"],
+        "again": ["--last-failed", "--last-failed-no-failures=none"],
+    }
+    for way, flags in ways.items():
+        places = [f"--basetemp={base / f'{name}-{way}'}", f"--junit-xml={folder / f'{name}-{way}.xml'}"]
+        environment = {**os.environ, "CODEX_UNDER_TEST": str(folder / "node_modules")}
+        subprocess.run([*argv, *flags, *places, *SUITES[name]], cwd=ROOT, env=environment, check=False)
+    return suite_from(name, *((folder / f"{name}-{way}.xml").read_text() for way in ways))
 
 
-def rollouts(folder: Path) -> Counter[str]:
+def rollouts(base: Path) -> Counter[str]:
     """How many rollout files each version of Codex wrote in these tests."""
-    files = (folder / "tmp").rglob("sessions/**/rollout-*.jsonl")
+    files = base.rglob("sessions/**/rollout-*.jsonl")
     versions = (rollout_version(path.open("rb").readline()) for path in files if path.is_file())
     return Counter(version for version in versions if version)
 
 
 def changed(folder: Path) -> list[str]:
-    """How its protocol differs from what we rely on."""
+    """How its protocol differs from what we rely on, in which our own does not."""
     (program,) = package_of(folder).glob("vendor/*/bin/codex")
-    argv = [str(program), "app-server", "generate-json-schema", "--experimental", "--out", str(folder / "schema")]
-    subprocess.run(argv, check=True, env={**os.environ, "CODEX_HOME": str(folder)})
-    found = differences(json.loads((folder / "schema" / SCHEMA).read_text()))
-    return [each.what for each in found]
+    ours = differing(bundled_codex_path(), folder / "schema-of-ours")
+    return [what for what in differing(program, folder / "schema") if what not in ours]
+
+
+def differing(program: Path, out: Path) -> list[str]:
+    out.mkdir(exist_ok=True)
+    argv = [str(program), "app-server", "generate-json-schema", "--experimental", "--out", str(out)]
+    subprocess.run(argv, check=True, env={**os.environ, "CODEX_HOME": str(out)})
+    return [each.what for each in differences(json.loads((out / SCHEMA).read_text()))]
 
 
 if __name__ == "__main__":

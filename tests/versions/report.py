@@ -15,6 +15,8 @@ class Suite:
     name: str
     passed: int
     failed: tuple[str, ...]
+    late: tuple[str, ...] = ()
+    """Passed only alone, when nothing else ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,33 @@ class Report:
         lines += [f"| {suite.name} | {suite.passed} | {len(suite.failed)} |" for suite in self.suites]
         lines += ["", "| threads written by | |", "|---|---|"]
         lines += [f"| Codex {version} | {count} |" for version, count in sorted(self.ran.items())]
-        lines += [f"failed: {name}" for suite in self.suites for name in suite.failed]
-        lines += [f"differs: {what}" for what in self.differences]
+        for what, names in (
+            ("failed", [name for suite in self.suites for name in suite.failed]),
+            ("passed only alone", [name for suite in self.suites for name in suite.late]),
+            ("differs from our own in", self.differences),
+        ):
+            lines += [""] * bool(names) + [f"- {what}: {name}" for name in names]
         return "\n".join(lines)
 
 
-def suite_from(name: str, xml: str) -> Suite:
-    """What pytest's `--junit-xml` says."""
-    cases = list(ElementTree.fromstring(xml).iter("testcase"))
-    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
-    names = tuple(f"{case.get('classname')}::{case.get('name')}" for case in failed)
-    return Suite(name, len(cases) - len(failed), names)
+def suite_from(name: str, xml: str, again: str) -> Suite:
+    """What pytest's `--junit-xml` says of a run, and of the run of those that failed in it."""
+    cases, failed = _cases(xml)
+    second, still = _cases(again)
+    late = tuple(each for each in failed if each in second and each not in still)
+    failed = [each for each in failed if each not in late]
+    return Suite(name, len(cases) - len(failed), tuple(failed), late)
+
+
+def _cases(xml: str) -> tuple[list[str], list[str]]:
+    """All tests, and those that failed."""
+    cases = {
+        f"{case.get('classname')}::{case.get('name')}": case for case in ElementTree.fromstring(xml).iter("testcase")
+    }
+    failed = [
+        name for name, case in cases.items() if case.find("failure") is not None or case.find("error") is not None
+    ]
+    return list(cases), failed
 
 
 def rollout_version(line: bytes) -> str | None:
