@@ -43,7 +43,7 @@ async def test_a_codex_that_met_another_one_is_started_again(tmp_path: Path) -> 
     program, marker = tmp_path / "codex", tmp_path / "failed-once"
     program.write_text(WRAPPER.format(marker=marker, codex=bundled_codex_path()))
     program.chmod(0o755)
-    async with scripted_server(tmp_path, "--codex-bin", str(program)) as (server, _model):
+    async with scripted_server(tmp_path, "--codex-bin", str(program), "--allow-untested-codex") as (server, _model):
         await server.initialize()
         result = await server.run("codex", {"prompt": "hi"})
         assert not result.get("isError"), result

@@ -78,10 +78,12 @@ async def deliver(folder: Path) -> None:
 
 
 def let_locks_age(folder: Path) -> None:
-    """Ten seconds pass for the locks of the dead."""
-    for lock in folder.rglob("*.json.lock"):
-        with contextlib.suppress(FileNotFoundError):
-            os.utime(lock, (time.time() - 11, time.time() - 11))
+    """Ten seconds pass for the locks of the dead. A Codex that is ending may still remove folders of its own."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".json.lock"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.utime(Path(place, name), (time.time() - 11, time.time() - 11))
 
 
 SCENES: dict[str, SceneSet] = {
