@@ -69,3 +69,23 @@ async def test_workspace_write_outlives_a_restart_of_the_server(tmp_path: Path, 
     assert inside.exists()
     assert (extra / "written").exists()
     assert not outside.exists()
+
+
+async def test_an_answer_that_nobody_collected_is_there_after_a_restart(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides(), [])
+        async with McpServer(setup) as server:
+            await server.initialize()
+            begun = await server.run("codex", {"prompt": "[[scene: gate]]", "background": True})
+            thread = begun["structuredContent"]["threadId"]
+            await model.wait_for_gate("gate")
+            model.release("gate")
+            await server.event("task_complete")
+        async with McpServer(setup) as server:
+            await server.initialize()
+            asked = {"threadIds": [thread.upper()], "timeout-seconds": 0}
+            (found,) = (await server.run("codex_wait", asked))["structuredContent"]["finished"]
+            assert (found["threadId"], found["status"], found["content"]) == (thread, "completed", "The gate is open.")
+            assert (await server.run("codex_wait", asked))["structuredContent"]["finished"] == []
+            unknown = await server.run("codex_wait", {"threadIds": ["01a1eee8-49fa-70a2-965d-edf4f2a47351"]})
+            assert "No turn of thread" in unknown["content"][0]["text"]

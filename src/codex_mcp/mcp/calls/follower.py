@@ -89,12 +89,15 @@ class Follower:
             self.waiter.report(call, (), seen.questions)
             return asked
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
+        stored = [(fact.outcome, fact.told) for fact in seen.facts if fact.outcome is not None]
+        share = reader.shared_by(len(seen.finished) + len(stored))
+        finished = [self._described(turn, share, begin) for turn in seen.finished]
         return wait_result(
             WaitReport(
-                finished=[self._described(turn, reader.shared_by(len(seen.finished)), begin) for turn in seen.finished],
+                finished=finished + [_stored(outcome, names, share, begin) for outcome, names in stored],
                 running=[self._described(turn, replace(reader, chars=None)) for turn in seen.running],
                 unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
-                facts=[(fact.news.kind, fact.told) for fact in seen.facts],
+                facts=[(fact.news.kind, fact.told) for fact in seen.facts if fact.outcome is None],
             ),
             reader,
         )
@@ -202,6 +205,12 @@ class Follower:
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered, as long as the caller wants."""
         return await self._followed(call, thread, turn, how_to_wait(call.params.arguments or {}))
+
+
+def _stored(outcome: Outcome, names: Mapping[str, object], reader: Reader, begin: int) -> dict[str, object]:
+    told = described(outcome, names, (), reader, begin)
+    told.pop("filesChanged", None)  # not known
+    return told
 
 
 def _uncut_json(turn: Turn, reader: Reader) -> Reader:

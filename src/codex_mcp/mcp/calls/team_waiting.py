@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.waiting import Fact, Watched, own_turns, turns_of
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.team import refusals
@@ -19,9 +20,13 @@ from codex_mcp.threads.threads import Threads
 class TeamView:
     """The agents with these references, or those that the caller gave a prompt."""
 
-    def __init__(self, threads: Threads, team: Team, call: Call, references: Iterable[str] | None) -> None:
+    def __init__(
+        self, team: Team, threads: Threads, stored: StoredAnswers, call: Call, references: Iterable[str] | None
+    ) -> None:
         self._threads = threads
         self._team = team
+        self._stored = stored
+        self._answers: dict[str, Fact] = {}
         self._call = call
         self._references = None if references is None else tuple(dict.fromkeys(references))
         self._recorded: dict[str, Agent | None] = {}
@@ -51,11 +56,17 @@ class TeamView:
                 raise
             return None  # the thread of a review
         is_ours = self._team.roster.called(agent.codex_id, self._call.principal) is not None
-        if agent.is_closed or is_ours or (agent.thread_id and self._threads.open_thread(agent.thread_id)):
+        if is_ours or (agent.thread_id and self._threads.open_thread(agent.thread_id)):
             return agent
-        owner = await self._team.directory.living_owner(agent)
+        owner = None if agent.is_closed else await self._team.directory.living_owner(agent)
         if owner is not None:
             raise refusals.owned_elsewhere(agent, owner)
+        if agent.thread_id and agent.codex_id not in self._answers and self._stored.is_earlier(agent.last_active):
+            found = await self._stored.newest(agent.thread_id, names_of(agent))
+            if found is not None:
+                self._answers[agent.codex_id] = found
+        if agent.is_closed or agent.codex_id in self._answers:
+            return agent
         raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
 
     def _member(self, reference: str) -> Member | None:
@@ -80,8 +91,12 @@ class TeamView:
             return Watched((reference,), () if plain is None else turns_of(plain, self._call.caller))
         thread = None if agent.thread_id is None else self._threads.known(agent.thread_id, self._call.principal)
         turns = () if thread is None else turns_of(thread, self._call.caller)
-        facts = self._paused(member) if member is not None else closed_facts(agent)
+        facts = self._paused(member) if member is not None else self._inactive(agent)
         return Watched(tuple(key for key in (agent.codex_id, agent.thread_id) if key), turns, facts)
+
+    def _inactive(self, agent: Agent) -> tuple[Fact, ...]:
+        answer = self._answers.get(agent.codex_id)
+        return (*((answer,) if answer is not None else ()), *closed_facts(agent))
 
     def _paused(self, member: Member | None) -> tuple[Fact, ...]:
         if member is None or member.thread is None or not member.thread.idle:

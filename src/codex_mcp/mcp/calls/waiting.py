@@ -7,7 +7,7 @@ one caller only one reports a piece of news.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from msgspec import Struct
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.threads.changes import Changes
 from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
+from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
@@ -26,11 +27,13 @@ a prompt, or never do so."""
 
 
 class Fact(Struct, frozen=True):
-    """A pause or a close."""
+    """A pause or a close, or the answer to a turn of an earlier server."""
 
     news: News
     told: dict[str, object]
     """What the result says about it."""
+    outcome: Outcome | None = None
+    """Of the turn of an earlier server; `told` has the names of its agent."""
 
 
 class Watched(Struct, frozen=True):
@@ -48,7 +51,9 @@ class Watched(Struct, frozen=True):
 
     def is_latest(self, news: News) -> bool:
         """Is this what `again` returns? Of several answers, that is the last."""
-        return news.kind is not NewsKind.ANSWER or (self.newest is not None and self.newest.name == news.key)
+        if news.kind is not NewsKind.ANSWER or any(fact.news == news for fact in self.facts):
+            return True
+        return self.newest is not None and self.newest.name == news.key
 
     def news(self) -> list[News]:
         """Everything that may be news for a caller."""
@@ -244,10 +249,14 @@ class NamedThreads:
 
     early: tuple[str, ...] = ()
 
-    def __init__(self, threads: Threads, call: Call, chosen: Sequence[Thread]) -> None:
+    def __init__(
+        self, threads: Threads, call: Call, chosen: Sequence[Thread], stored: Mapping[str, Fact] | None = None
+    ) -> None:
+        """`stored`: the last answers of threads that are not open here, by their ids."""
         self._threads = threads
         self._call = call
         self._chosen = {thread.id: thread for thread in chosen}
+        self._stored = stored or {}
 
     async def prepare(self) -> None:
         """Nothing to look up."""
@@ -255,7 +264,12 @@ class NamedThreads:
     def watched(self) -> list[Watched]:
         for thread_id in self._chosen:
             self._chosen[thread_id] = self._threads.known(thread_id, self._call.principal) or self._chosen[thread_id]
-        return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
+        for thread_id in self._stored:
+            if (opened := self._threads.known(thread_id, self._call.principal)) is not None:
+                self._chosen[thread_id] = opened
+        chosen = [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
+        stored = ((key, fact) for key, fact in self._stored.items() if key not in self._chosen)
+        return [*chosen, *(Watched((key,), facts=(fact,)) for key, fact in stored)]
 
 
 def own_turns(

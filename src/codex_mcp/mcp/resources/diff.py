@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codex_mcp.codex.events.items import MOVED
-from codex_mcp.mcp.resources.transcript import read_items
-from codex_mcp.wire.app.history import StoredThread, StoredTurn
+from codex_mcp.wire.app.history import StoredThread, StoredTurn, read_items
 from codex_mcp.wire.app.items import FileChange, FileUpdate
 
 NO_NEWLINE: Final = "\\ No newline at end of file"

@@ -19,11 +19,12 @@ from codex_mcp.mcp.paging import BadCursor, page
 from codex_mcp.mcp.resources.diff import diff
 from codex_mcp.mcp.resources.history import History
 from codex_mcp.mcp.resources.subscriptions import MAX_SUBSCRIPTIONS, Subscriptions
-from codex_mcp.mcp.resources.transcript import last_answer, transcript
+from codex_mcp.mcp.resources.transcript import transcript
 from codex_mcp.mcp.resources.uris import MIME, TEMPLATES, Address, View, listed, parsed
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import features, mcp
+from codex_mcp.wire.app.history import last_answer
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:

@@ -6,31 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
-from msgspec import Raw
-
 from codex_mcp.wire.app import items
-from codex_mcp.wire.app.history import StoredThread, StoredTurn
-from codex_mcp.wire.app.items import UNREADABLE, Item
+from codex_mcp.wire.app.history import StoredThread, StoredTurn, read_items
+from codex_mcp.wire.app.items import Item
 
 OUTPUT_CHARS: Final = 20_000
 """What is shown of a command's output; the rollout file has the rest."""
 
 _TICKS: Final = re.compile(r"`+")
-
-
-def read_items(turn: StoredTurn) -> list[Item]:
-    """The items of a turn that this release knows."""
-    found = (_item(raw) for raw in turn.items)
-    return [item for item in found if item is not None]
-
-
-def _item(raw: Raw) -> Item | None:
-    try:
-        item: Item = msgspec.json.decode(raw, type=Item)
-    except UNREADABLE:
-        return None
-    return item
 
 
 def transcript(thread: StoredThread, turns: Sequence[StoredTurn], *, is_cut: bool) -> str:
@@ -41,15 +24,6 @@ def transcript(thread: StoredThread, turns: Sequence[StoredTurn], *, is_cut: boo
     for number, turn in enumerate(turns, 1):
         parts += _turn(turn, "Turn" if is_cut else f"Turn {number}")
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def last_answer(turns: Sequence[StoredTurn]) -> str:
-    """The last message of the agent in the last turn that has one."""
-    for turn in reversed(turns):
-        said = [item.text for item in read_items(turn) if isinstance(item, items.AgentMessage)]
-        if said:
-            return said[-1]
-    return ""
 
 
 def _turn(turn: StoredTurn, title: str) -> Iterator[str]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound
+from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound, plain_id
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.elicitation import client_question, fetched_question
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.own_work import own_work
+from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.mcp.schema import catalogue, results
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, tool_arguments, translated
@@ -22,7 +23,6 @@ from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn, reply_turn
-from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
 
@@ -41,6 +41,7 @@ class CodexTools:
         self._listed = listed
         self.says = Says(self._names, self._asks, self._goes_on, lambda _: threads.account.warnings())
         self._follower = Follower(threads, settings.calls, key, self.says)
+        self._stored = StoredAnswers(threads)
         self._sessions_used: SessionTools | None = None
 
     def tools(self) -> Tools:
@@ -120,7 +121,7 @@ class CodexTools:
         asked = arguments.thread_ids
         view: View = OwnThreads(self._threads, call)
         if asked is not None:
-            view = NamedThreads(self._threads, call, [self._known(call, each) for each in asked])
+            view = await self._named(call, [plain_id(each) for each in asked])
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait, arguments.offset)
 
@@ -132,13 +133,18 @@ class CodexTools:
             return None  # the tool itself reports the error
         return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW
 
-    def _known(self, call: Call, thread_id: str) -> Thread:
-        thread = self._threads.known(thread_id, call.principal)
-        if thread is None:
-            raise BadArguments(
-                f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
-            )
-        return thread
+    async def _named(self, call: Call, thread_ids: Sequence[str]) -> View:
+        known = [thread for each in thread_ids if (thread := self._threads.known(each, call.principal)) is not None]
+        stored = {}
+        for thread_id in {*thread_ids} - {thread.id for thread in known}:
+            is_own = await self._threads.owner_of(thread_id) == call.principal
+            answer = await self._stored.newest(thread_id, {}) if is_own else None
+            if answer is None:
+                raise BadArguments(
+                    f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
+                )
+            stored[thread_id] = answer
+        return NamedThreads(self._threads, call, known, stored)
 
     def _goes_on(self, thread_id: str) -> GoesOn:
         thread = self._threads.open_thread(thread_id)

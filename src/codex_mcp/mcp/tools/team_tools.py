@@ -16,6 +16,7 @@ from codex_mcp.mcp.asking.elicitation import client_question
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.own_work import own_work
+from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
 from codex_mcp.mcp.calls.waiting import Wait
 from codex_mcp.mcp.schema import team_catalogue as catalogue
@@ -59,6 +60,7 @@ from codex_mcp.team.agent import names_of
 from codex_mcp.team.forking import fork_source
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.records.audit_entry import AuditOutcome
+from codex_mcp.team.records.summaries import SUMMARY_PROMPT
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.requests import Repeat
 from codex_mcp.team.roster import Member
@@ -87,6 +89,7 @@ class TeamTools:
         self._roles = roles
         self.says = Says(self._names, self._asks, self._goes_on, self._warns)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
+        self._stored = StoredAnswers(threads, [SUMMARY_PROMPT])
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
         self._turns = TurnTools(team, threads, settings, self._follower)
@@ -311,7 +314,7 @@ class TeamTools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
         asked = arguments.references
-        view = TeamView(self._threads, self._team, call, asked)
+        view = TeamView(self._team, self._threads, self._stored, call, asked)
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait, arguments.offset)
 

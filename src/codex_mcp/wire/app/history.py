@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from codex_mcp.wire.app.items import Failure
+from codex_mcp.wire.app.items import UNREADABLE, AgentMessage, Failure, Item
 
 
 class ReadThread(Struct, frozen=True, rename="camel"):
@@ -40,6 +43,7 @@ class StoredTurn(Struct, frozen=True, rename="camel"):
     error: Failure | None = None
     started_at: float | None = None
     """Seconds since 1970."""
+    duration_ms: float | None = None
 
 
 class TurnPage(Struct, frozen=True, rename="camel"):
@@ -59,3 +63,26 @@ class Model(Struct, frozen=True):
 
 class Models(Struct, frozen=True):
     data: list[Model]
+
+
+def read_items(turn: StoredTurn) -> list[Item]:
+    """The items of a turn that this release knows."""
+    found = (_item(raw) for raw in turn.items)
+    return [item for item in found if item is not None]
+
+
+def _item(raw: Raw) -> Item | None:
+    try:
+        item: Item = msgspec.json.decode(raw, type=Item)
+    except UNREADABLE:
+        return None
+    return item
+
+
+def last_answer(turns: Sequence[StoredTurn]) -> str:
+    """The last message of the agent in the last turn that has one."""
+    for turn in reversed(turns):
+        said = [item.text for item in read_items(turn) if isinstance(item, AgentMessage)]
+        if said:
+            return said[-1]
+    return ""
