@@ -134,7 +134,7 @@ async def test_a_full_queue_and_a_closed_agent_refuse_and_lose_no_preface(tmp_pa
         await local.model.wait_for_gate("gate")
         await local.submit(arch, say("waits"))
         arch.add_preface("remember this")
-        with pytest.raises(TeamRefused, match="1 more prompts"):
+        with pytest.raises(TeamRefused, match="1 more prompt is waiting"):
             await local.submit(arch, say("too many"))
         assert arch.notes.prefaces == ("remember this",)
         await local.team.closing.close("arch", "local")

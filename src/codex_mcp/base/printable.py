@@ -30,6 +30,16 @@ def foreign(text: str, limit: int = LONGEST) -> str:
     return one_line(text if len(text) <= limit else text[:limit] + "…")
 
 
+def counted(count: object, noun: str) -> str:
+    """`1 prompt`, `2 prompts`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def are_waiting(prompts: int) -> str:
+    """How many prompts wait for a busy thread besides the turn that runs."""
+    return "1 more prompt is waiting" if prompts == 1 else f"{prompts} more prompts are waiting"
+
+
 def _shown(char: str) -> str:
     if unicodedata.category(char) not in HIDDEN_CATEGORIES:
         return char

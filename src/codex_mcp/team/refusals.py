@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import are_waiting
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.state.contract import Node
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
@@ -125,7 +126,7 @@ def team_paused(reason: str) -> TeamRefused:
 
 
 def queue_full(agent: Agent, limit: int) -> TeamRefused:
-    text = f"Agent {agent.identity} is busy and {limit} more prompts are waiting already; wait for one to end."
+    text = f"Agent {agent.identity} is busy and {are_waiting(limit)} already; wait for one to end."
     return TeamRefused(Why.BUSY, text, agent)
 
 

@@ -144,10 +144,30 @@ async def test_the_caller_of_an_interrupted_turn_gets_what_was_said_and_the_queu
         await server.event("agent_message")
         await model.wait_for_gate("gate")
         waiting = reply(server, say("in the queue"))
-        told = structured(await server.run("codex_interrupt", {"id": "arch"}))
+        result = await server.run("codex_interrupt", {"id": "arch"})
+        told = structured(result)
         assert told["content"] == "The turn was interrupted. Half of it."
+        follows = "1 more prompt is waiting: it starts at once. codex_interrupt again stops it."
+        assert told["warnings"] == [follows]
+        assert follows in result["content"][0]["text"]
         assert await ending(server, first) == ("interrupted", "The turn was interrupted. Half of it.")
         assert await ending(server, waiting) == ("completed", "in the queue")
+
+
+async def test_an_interrupt_tells_of_every_prompt_that_waits(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        first = server.call("codex", {"prompt": gate(), "identity": "arch"})
+        await model.wait_for_gate("gate")
+        waiting = [reply(server, gate()), reply(server, say("in the queue"))]
+        told = structured(await server.run("codex_interrupt", {"id": "arch"}))
+        assert told["warnings"][0].startswith("2 more prompts are waiting: the first one starts at once.")
+        await model.wait_for_gate("gate")
+        told = structured(await server.run("codex_interrupt", {"id": "arch"}))
+        assert told["warnings"][0].startswith("1 more prompt is waiting: it starts at once.")
+        assert await ending(server, waiting[1]) == ("completed", "in the queue")
+        assert [(await ending(server, each))[0] for each in (first, waiting[0])] == ["interrupted"] * 2
+        idle = structured(await server.run("codex_interrupt", {"id": "arch"}))
+        assert (idle["status"], "warnings" in idle) == ("idle", False)
 
 
 async def test_an_interrupted_turn_ends_the_wait_of_the_same_caller(team: Team) -> None:

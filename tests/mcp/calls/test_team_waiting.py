@@ -60,7 +60,7 @@ async def test_a_prompt_that_is_refused_because_of_a_question_states_it(tmp_path
         (approval,) = (await server.start(ESCALATES, identity="arch", **ASKS))["approvals"]
         await server.reply("arch", say("next"))
         refused = await server.run("codex-reply", {"identity": "arch", "prompt": say("one too many")})
-        assert "more prompts are waiting already" in refusal(refused)
+        assert "1 more prompt is waiting already" in refusal(refused)
         assert states(refusal(refused), approval)
 
 

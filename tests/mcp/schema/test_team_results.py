@@ -122,7 +122,7 @@ def test_the_status_is_a_sentence_and_a_table() -> None:
         "pending_approvals": 1,
     }
     assert checked(status_result(status), catalogue.STATUS_OUTPUT).splitlines() == [
-        "Codex 0.163.0 runs. Team red: 1 busy and 1 idle agents of at most 10, 4 unread messages, 1 open questions, "
+        "Codex 0.163.0 runs. Team red: 1 busy and 1 idle agents of at most 10, 4 unread messages, 1 open question, "
         "1200 tokens used, cost 0.5.",
         "Rate limit of the account per 300 minutes: 91 % used.",
         "arch  codex:1  busy  3 prompts waiting",

@@ -37,7 +37,7 @@ async def test_a_thread_takes_so_many_waiting_prompts_and_refuses_the_next(tmp_p
         await server.run("codex-reply", {"threadId": thread, "prompt": "two", "background": True})
         refused = await server.run("codex-reply", {"threadId": thread, "prompt": "three"})
         assert refused["isError"] is True
-        assert "1 more prompts are waiting already" in refused["structuredContent"]["content"]
+        assert "1 more prompt is waiting already" in refused["structuredContent"]["content"]
         model.release("gate")
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from codex_mcp.base.printable import are_waiting, counted
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.git.worktree import Left
 from codex_mcp.mcp.asking.elicitation import message_for, title_of
@@ -16,6 +19,8 @@ from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import Decision, NetworkRuled, RuleApproved, word_for
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Status, Stopped
+
+NEXT_STARTS: Final = "{}: {} starts at once. codex_interrupt again stops it."
 
 ERROR_META = "codex-mcp/error"
 """The `_meta` key of the reason for a refusal."""
@@ -109,13 +114,14 @@ def status_result(status: Mapping[str, object]) -> Result:
     runs = f"Codex {core.get('version')} runs" if core.get("alive") else "Codex does not run; the next call starts it"
     agents = f"{threads.get('busy')} busy and {threads.get('idle')} idle agents of at most {threads.get('limit')}"
     usage = _map(status.get("usage"))
-    spent = f"{usage.get('tokens', 0)} tokens used" + (f", cost {usage['cost']}" if "cost" in usage else "")
+    spent = f"{counted(usage.get('tokens', 0), 'token')} used" + (f", cost {usage['cost']}" if "cost" in usage else "")
     mail, asked = status.get("pending_mail"), status.get("pending_approvals", 0)
-    sentence = f"{runs}. Team {status.get('team')}: {agents}, {mail} unread messages, {asked} open questions, {spent}."
+    unread = counted(mail, "unread message")
+    sentence = f"{runs}. Team {status.get('team')}: {agents}, {unread}, {counted(asked, 'open question')}, {spent}."
     queues, paused, busy = _map(status.get("queues")), _map(status.get("paused")), _list(status.get("busy"))
     rows = [
         f"{name}  {codex_id}  {'busy' if name in busy else 'idle'}"
-        + (f"  {queues[name]} prompts waiting" if name in queues else "")
+        + (f"  {counted(queues[name], 'prompt')} waiting" if name in queues else "")
         + (f"  paused: {paused[name]}" if name in paused else "")
         for name, codex_id in _map(status.get("identities")).items()
     ]
@@ -166,9 +172,10 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stop
         text = f"The turn of agent {name} was stopped after {outcome.seconds:.0f} s ({outcome.activity})."
     else:
         text = f"The turn of agent {name} had just ended."
-    lines = [text, f"{waiting} more prompts wait and run now."] if waiting else [text]
+    follows = [NEXT_STARTS.format(are_waiting(waiting), "it" if waiting == 1 else "the first one")] if waiting else []
     stopped = _besides(besides)
-    lines += stopped
+    lines = [text, *follows, *stopped]
+    outcome = replace(outcome, warnings=(*outcome.warnings, *follows))
     if outcome.content:
         lines.append(outcome.content)
     return _result(described(outcome, {**names_of(agent), **({"stopped": stopped} if stopped else {})}), lines)
@@ -183,8 +190,9 @@ def quiet_result(agent: Agent, besides: Stopped) -> Result:
 
 def _besides(stopped: Stopped) -> list[str]:
     goals = [f'Its goal is paused: "{goal}".' for goal in stopped.goals]
-    turns = "1 turn" if stopped.turns == 1 else f"{stopped.turns} turns"
-    return [*goals, f"{turns} of goals and sub-agents were stopped as well."] if stopped.turns else goals
+    were = "was" if stopped.turns == 1 else "were"
+    also = f"{counted(stopped.turns, 'turn')} of goals and sub-agents {were} stopped as well."
+    return [*goals, also] if stopped.turns else goals
 
 
 def stopped_result(outcome: Outcome) -> Result:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from codex_mcp.base.logs import stay_about
+from codex_mcp.base.printable import are_waiting
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound, plain_id
@@ -110,7 +111,7 @@ class CodexTools:
         try:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:
-            text = f"Thread {thread.id} is busy and {exc.limit} more prompts are waiting already; wait for one to end."
+            text = f"Thread {thread.id} is busy and {are_waiting(exc.limit)} already; wait for one to end."
             return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
         if self._sessions_used is not None:
             self._sessions_used.continued(thread.id)

@@ -12,6 +12,7 @@ from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
 from codex_mcp.base.logs import stay_about
+from codex_mcp.base.printable import are_waiting
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
@@ -115,9 +116,7 @@ class SessionTools:
             async with call.opening():
                 use = await self._sessions.begin(Key(call.principal, session_id), order, submit, patience)
         except QueueFull as exc:
-            return results.refused(
-                f"Session {session_id} is busy and {exc.limit} more prompts wait; wait for one to end."
-            )
+            return results.refused(f"Session {session_id} is busy and {are_waiting(exc.limit)}; wait for one to end.")
         for warning in new.warnings:
             call.event_happened(use.thread.id, Event("", {"type": "warning", "message": warning}))
         result = await self._follower.followed(call, use.thread, use.turn, arguments)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import stay_about
+from codex_mcp.base.printable import are_waiting
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
@@ -81,7 +82,7 @@ class TurnTools:
         try:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:
-            raise Refused(f"Thread {thread.id} is busy, and {exc.limit} more prompts wait.") from exc
+            raise Refused(f"Thread {thread.id} is busy, and {are_waiting(exc.limit)}.") from exc
         return await self._follower.followed(call, thread, turn, arguments)
 
     async def _stop_review(self, call: Call, thread_id: str) -> Result:
@@ -109,6 +110,8 @@ class TurnTools:
             return idle_result(agent)
         if turn is not None:
             thread.cancel(turn)
+        # Counted now: once the turn has ended, the first of them runs and waits no more.
+        next_ones = [each for each in thread.unfinished() if each is not turn and each.joins is None]
         await thread.own.quiesce()
         if turn is None:
             self._audit(agent, call, "what Codex began by itself")
@@ -117,7 +120,7 @@ class TurnTools:
         self._audit(agent, call, turn.spec.prompt)
         if not self._is_waited_for(call, agent, turn):
             self._follower.waiter.report(call, [turn])
-        return interrupt_result(agent, turn.outcome, thread.waiting, besides)
+        return interrupt_result(agent, turn.outcome, len(next_ones), besides)
 
     async def _running(self, reference: str, principal: str) -> tuple[Agent, Thread | None]:
         """The agent, and its thread if this server runs it. Raises TeamRefused if another one does."""
