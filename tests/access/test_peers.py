@@ -7,9 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from codex_mcp.access.other_end import address_of
 from codex_mcp.access.peers import Peers
+from codex_mcp.access.process_tree import is_elsewhere
 
 CONNECT = """
 import socket, sys
@@ -20,23 +24,43 @@ sys.stdin.read()
 """
 
 
+DEEP = """
+import os
+for _ in range(300):
+    if (pid := os.fork()):
+        os.waitpid(pid, 0)
+        os._exit(0)
+"""
+"""The last of 300 processes, each started by the one before it."""
+
+HIDDEN = """
+import ctypes, threading
+def hide():
+    assert ctypes.CDLL(None, use_errno=True).unshare(0x400) == 0  # CLONE_FILES
+    connect()
+threading.Thread(target=hide).start()
+"""
+"""A thread whose files the process does not share."""
+
+
 @contextlib.contextmanager
-def child(*arguments: str, **options: object) -> Iterator[None]:
+def child(*arguments: str, code: str = CONNECT, **options: Any) -> Iterator[None]:
     """A process of ours that has connected, until the end of the block."""
-    argv = [sys.executable, "-c", CONNECT, *arguments]
+    argv = [sys.executable, "-c", code, *arguments]
     pipe = subprocess.PIPE
-    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, **options) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, **options) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == b"connected\n"
         yield
         process.stdin.close()
 
 
-def verdict(accepted: socket.socket) -> str | None:
+def verdict(accepted: socket.socket, *, only_confined: bool = False) -> str | None:
     theirs, ours = address_of(accepted.getpeername()), address_of(accepted.getsockname())
     assert theirs is not None
     assert ours is not None
-    return Peers().refusal_of(theirs, ours)
+    return Peers(only_confined=only_confined).refusal_of(theirs, ours)
 
 
 def test_this_process_may_connect_to_itself_and_its_children_may_not() -> None:
@@ -44,10 +68,34 @@ def test_this_process_may_connect_to_itself_and_its_children_may_not() -> None:
         port = listener.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)), listener.accept()[0] as accepted:
             assert verdict(accepted) is None
-        ways: list[dict[str, object]] = [{}, {"start_new_session": True}, {"env": {}}]
+        ways: list[dict[str, Any]] = [{}, {"start_new_session": True}, {"env": {}}]
         for options in ways:
             with child("AF_INET", str(port), **options), listener.accept()[0] as accepted:
                 assert "was started by an agent of this server" in (verdict(accepted) or "")
+
+
+@pytest.mark.parametrize("only_confined", [False, True])
+@pytest.mark.parametrize("code", [DEEP + CONNECT, "def connect():" + CONNECT.replace("\n", "\n    ") + HIDDEN])
+def test_a_child_that_hides_is_refused(code: str, *, only_confined: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with child("AF_INET", str(port), code=code), listener.accept()[0] as accepted:
+            assert "Forbidden" in (verdict(accepted, only_confined=only_confined) or "")
+
+
+def test_a_process_in_another_namespace_is_elsewhere() -> None:
+    apart = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    for argv, elsewhere in (([], False), (apart, True)):
+        with subprocess.Popen([*argv, "sh", "-c", "echo; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as it:
+            assert it.stdout is not None
+            assert it.stdout.readline() == b"\n"
+            started = [it.pid, *map(int, children(it.pid))]
+            assert is_elsewhere(started[-1]) is elsewhere
+            it.communicate(b"\n")
+
+
+def children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def test_a_socket_that_a_child_shares_with_us_is_refused() -> None:

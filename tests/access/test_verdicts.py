@@ -34,6 +34,14 @@ def test_descendants_of_other_servers_are_refused() -> None:
         assert (refusal([Lineage(chain, confined)], US, only_confined=True) is not None) is confined
 
 
+def test_a_process_in_another_namespace_is_refused() -> None:
+    for confined in (False, True):
+        peer = [Lineage([CLIENT, INIT], confined, is_elsewhere=True)]
+        assert "sandbox or container" in (refusal(peer, US) or "")
+        assert (refusal(peer, US, only_confined=True) is not None) is confined
+    assert refusal([Lineage([CLIENT, INIT], is_confined=True)], US) is None
+
+
 @pytest.mark.parametrize(
     ("other_user", "its_descendant", "hidden", "confined", "admitted"),
     [

@@ -40,7 +40,8 @@ CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Peers:
-    """`only_confined`: refuse only confined descendants of other servers. `refused` is told what is logged."""
+    """`only_confined`: of those that do not descend from us, refuse only confined ones. `refused` is told what is
+    logged."""
 
     def __init__(self, *, only_confined: bool = False, refused: Callable[[str], None] | None = None) -> None:
         self._only_confined = only_confined
@@ -125,7 +126,7 @@ class Peers:
                 return None, True
             return UNSEEN, False
         facts = self._circumstances(end, closed)
-        if self._only_confined and not facts.confined_descendant:
+        if self._only_confined and not facts.confined_descendant and not process_tree.sees_all():
             return None, False  # an exec-server in a namespace of its own cannot look at its clients
         return unseen(facts), False
 
@@ -134,7 +135,7 @@ class Peers:
             found = process_tree.process(pid)
             return None if found is None else Lineage([found])
         chain = lineage(pid, self._stop())
-        return None if chain is None else Lineage(chain, process_tree.is_confined(pid))
+        return None if chain is None else Lineage(chain, process_tree.is_confined(pid), process_tree.is_elsewhere(pid))
 
     def _stop(self) -> frozenset[int]:
         """We and our ancestors: above them nothing tells a client from an agent."""
@@ -159,7 +160,9 @@ class Peers:
 
     def _is_descendant(self, pid: int) -> bool:
         chain = lineage(pid, frozenset({self._server}))
-        return chain is not None and any(each.pid == self._server for each in chain[1:])
+        if chain is None:  # of a process that is still there nothing is known, so it could be one
+            return process_tree.process(pid) is not None
+        return any(each.pid == self._server for each in chain[1:])
 
     def unix_refusal(self, accepted: socket.socket) -> str | None:
         """The same for an accepted unix socket: by the process that connected it."""
@@ -172,18 +175,22 @@ class Peers:
 
 def _holders(inode: int) -> tuple[list[int], list[int]]:
     """The processes that hold a socket, and those that we may not look into."""
-    holders, closed = [], []
-    for pid in process_tree.processes():
-        try:
-            if process_tree.holds(pid, inode):
-                holders.append(pid)
-        except PermissionError:
-            closed.append(pid)
+    holders: list[int] = []
+    for holds in (process_tree.holds, process_tree.thread_holds):
+        closed: list[int] = []
+        for pid in process_tree.processes():
+            try:
+                if holds(pid, inode):
+                    holders.append(pid)
+            except PermissionError:
+                closed.append(pid)
+        if holders:
+            break
     return holders, closed
 
 
 def _still_holds(pid: int, inode: int) -> bool:
     try:
-        return process_tree.holds(pid, inode)
+        return process_tree.holds(pid, inode) or process_tree.thread_holds(pid, inode)
     except PermissionError:
         return False

@@ -15,7 +15,10 @@ from codex_mcp.access.verdicts import Process
 from codex_mcp.base.processes.offspring import PROC
 
 DEEPEST: Final = 256
-"""Ancestors of a process; a longer chain is not followed."""
+"""Ancestors of a process that are followed. Nothing is known of one with more: agents can fork without end."""
+
+FIRST_NAMESPACE: Final = 0xEFFFFFFC
+"""PROC_PID_INIT_INO of linux/proc_ns.h."""
 
 TRIES: Final = 20
 """For a process whose ancestors end while they are read."""
@@ -34,13 +37,16 @@ def process(pid: int) -> Process | None:
 
 
 def lineage(pid: int, stop_at: frozenset[int] = frozenset()) -> list[Process] | None:
-    """A process and its ancestors, up to the first in `stop_at`. None if it has ended, or changes all the time."""
+    """A process and its ancestors, up to the first in `stop_at`. None if it has ended, changes all the time, or has
+    too many of them."""
     for _ in range(TRIES):
         found = process(pid)
         if found is None:
             return None
         chain = [found]
-        while len(chain) < DEEPEST and chain[-1].pid not in stop_at and chain[-1].parent > 0:
+        while chain[-1].pid not in stop_at and chain[-1].parent > 0:
+            if len(chain) == DEEPEST:
+                return None
             child = chain[-1]
             parent = process(child.parent)
             now = process(child.pid)
@@ -64,6 +70,15 @@ def processes() -> list[int]:
 def holds(pid: int, inode: int) -> bool:
     """Whether a process has a socket open. Raises PermissionError if we may not know."""
     return f"socket:[{inode}]" in _links(f"{PROC}/{pid}/fd")
+
+
+def thread_holds(pid: int, inode: int) -> bool:
+    """The same for each of its threads: one can have files of its own. Raises PermissionError."""
+    try:
+        threads = os.listdir(f"{PROC}/{pid}/task")
+    except OSError:
+        return False  # it has ended
+    return any(f"socket:[{inode}]" in _links(f"{PROC}/{pid}/task/{thread}/fd") for thread in threads)
 
 
 def _links(folder: str) -> Iterator[str]:
@@ -97,6 +112,22 @@ def is_confined(pid: int) -> bool:
 
 def shares_network(pid: int) -> bool:
     """Whether it is in our network namespace, as far as we can see."""
+    return _shares(pid, "net")
+
+
+def is_elsewhere(pid: int) -> bool:
+    """Whether it is known to live in another namespace of processes or users than we do, as sandboxed commands do."""
+    return not (_shares(pid, "pid") and _shares(pid, "user"))
+
+
+def sees_all() -> bool:
+    """Whether we are in the machine's first namespace of processes, so that none is out of sight."""
     with contextlib.suppress(OSError):
-        return os.readlink(f"{PROC}/{pid}/ns/net") == os.readlink(f"{PROC}/self/ns/net")
+        return os.readlink(f"{PROC}/self/ns/pid") == f"pid:[{FIRST_NAMESPACE}]"
+    return False
+
+
+def _shares(pid: int, kind: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.readlink(f"{PROC}/{pid}/ns/{kind}") == os.readlink(f"{PROC}/self/ns/{kind}")
     return True

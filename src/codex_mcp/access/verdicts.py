@@ -5,9 +5,11 @@ A lineage is a process with its ancestors, the process first, up to us or to an 
     the socket is held by                                        verdict
     us, or a process that does not descend from us               may connect
     a descendant of ours, whoever else holds it                  refused: it is, or was started by, an agent's command
-    a descendant of another server of codex-mcp                  refused; an exec-server refuses only confined ones,
-                                                                 because the core of another server is its client
+    a descendant of another server of codex-mcp                  refused (1)
+    a process in another namespace                               refused (1): a sandboxed command, whoever started it
     nobody that we can see                                       refused, with two exceptions (`unseen`)
+
+(1) Exec-servers and the rendezvous refuse only confined ones, because the core of another server is their client.
 
 A process is a descendant however it detached: the server adopts orphans (decision 0004).
 """
@@ -32,6 +34,10 @@ OF_OTHERS: Final = (
     "Forbidden: process {pid} ({name}) was started by an agent of another codex-mcp server, and agents may not use "
     "servers; connect from a program that no agent started"
 )
+ELSEWHERE: Final = (
+    "Forbidden: process {pid} ({name}) runs in a sandbox or container of its own, so it could be an agent's command; "
+    "connect from a program outside of it"
+)
 UNSEEN: Final = (
     "Forbidden: the server cannot see which process of this machine holds this connection, so it could be an agent's; "
     "keep the connection open until it is answered, and let client and server see each other's processes "
@@ -51,6 +57,8 @@ class Process(Struct, frozen=True):
 class Lineage(Struct, frozen=True):
     chain: Sequence[Process]
     is_confined: bool = False
+    is_elsewhere: bool = False
+    """The process lives in another namespace than we do."""
 
 
 class Circumstances(Struct, frozen=True):
@@ -66,14 +74,17 @@ class Circumstances(Struct, frozen=True):
 
 
 def refusal(held_by: Sequence[Lineage], server: int, *, only_confined: bool = False) -> str | None:
-    """Why a peer is refused; None if it may connect. `only_confined`: of the descendants of other servers."""
+    """Why a peer is refused; None if it may connect. `only_confined`: of those that do not descend from us."""
     for lineage in held_by:
         holder, *above = lineage.chain
         if any(each.pid == server for each in above):
             return _said(OWN, holder)
-        is_of_other = any(each.name == SERVER_NAME for each in above)
-        if is_of_other and (lineage.is_confined or not only_confined):
+        if only_confined and not lineage.is_confined:
+            continue
+        if any(each.name == SERVER_NAME for each in above):
             return _said(OF_OTHERS, holder)
+        if lineage.is_elsewhere:
+            return _said(ELSEWHERE, holder)
     return None
 
 

@@ -104,6 +104,8 @@ class RendezvousApp:
             return
         if "origin" in http.headers:
             raise RegistryError(403, "forbidden", "pages in a browser may not use this server")
+        if http.connection is not None and (why := await http.connection.why_refused()) is not None:
+            raise RegistryError(403, "forbidden", why)
         principal = self._access.principal(http.headers, http.client)
         if http.connection is not None and not http.connection.admitted(principal):
             http.extra_headers.append(LAST_ANSWER)

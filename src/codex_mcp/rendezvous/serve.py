@@ -15,6 +15,7 @@ from typing import Final
 import uvicorn
 from msgspec import Struct
 
+from codex_mcp.access.peers import Peers
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
@@ -77,11 +78,13 @@ async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> No
         relay = Relay(registry, audit)
         app = RendezvousApp(access, registry, relay, audit)
         with contextlib.closing(_listener(config.host, config.port)) as listener:
-            server = _server(config, app)
+            peers = Peers(only_confined=True)
+            server = _server(config, app, peers)
             tasks = TaskSet()
             tasks.spawn(_check(access, registry, relay), name="check of tokens and streams")
             await _run(server, listener, relay, app, announce)
             await tasks.aclose()
+            peers.close()
 
 
 async def _run(
@@ -119,10 +122,10 @@ async def _check(access: TokenAccess, registry: Registry, relay: Relay) -> None:
         relay.expire()
 
 
-def _server(config: RendezvousConfig, app: RendezvousApp) -> uvicorn.Server:
+def _server(config: RendezvousConfig, app: RendezvousApp, peers: Peers) -> uvicorn.Server:
     # Its log lines contain the paths of sockets, which are secrets.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
-    limits = WebLimits(STALL_SECONDS)
+    limits = WebLimits(STALL_SECONDS, peers=peers)
     server = _Uvicorn(
         uvicorn.Config(
             app,
