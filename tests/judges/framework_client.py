@@ -1,9 +1,10 @@
 """A life of an agent framework with our server, in the framework's own virtual environment: `framework_client.py
 FRAMEWORK SERVER STEPS`.
 
-The model is a list of steps, each a tool and its arguments. `{thread}` in an argument stands for the last thread id
-that the model was shown, wherever it stood. The step `collect` calls `codex_wait` until the text that it names was
-shown. The program prints what the model was shown of each call, as JSON.
+The model is a list of steps, each a tool and its arguments, or `together` a list of them. `{thread}` in an argument
+stands for the last thread id that the model was shown, wherever it stood. The step `collect`
+calls `codex_wait` until the text that it names was shown. The program prints what the model was shown of each call, as
+JSON.
 """
 
 import asyncio
@@ -28,24 +29,22 @@ class Model:
         self.shown: list[str] = []
         self._waits = 0
 
-    def next(self, shown: list[str]) -> tuple[str, Json] | None:
-        """The next call of a tool; None: it is done."""
+    def next(self, shown: list[str]) -> list[tuple[str, Json]]:
+        """The next calls of tools, all at once; none: it is done."""
         self.shown = shown
-        if self.steps and "collect" in self.steps[0]:
+        while self.steps and "collect" in self.steps[0]:
             if self.steps[0]["collect"] not in shown[-1] and self._waits < MOST_WAITS:
                 self._waits += 1
-                return "codex_wait", {}
+                return [("codex_wait", {})]
             self.steps.pop(0)
         if not self.steps:
-            return None
-        step = self.steps[0] if "collect" in self.steps[0] else self.steps.pop(0)
-        if "collect" in step:
-            return self.next(shown)
-        threads = THREAD.findall("\n".join(shown))
-        arguments = {
-            key: threads[-1] if value == "{thread}" and threads else value for key, value in step["arguments"].items()
-        }
-        return step["tool"], arguments
+            return []
+        step = self.steps.pop(0)
+        return [(one["tool"], self._filled(one["arguments"])) for one in step.get("together", [step])]
+
+    def _filled(self, arguments: Json) -> Json:
+        threads = THREAD.findall("\n".join(self.shown))
+        return {key: threads[-1] if value == "{thread}" and threads else value for key, value in arguments.items()}
 
 
 async def agents(server: Json, model: Model) -> None:
@@ -61,17 +60,19 @@ async def agents(server: Json, model: Model) -> None:
         async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:
             outputs = [each for each in input if isinstance(each, dict) and each.get("type") == "function_call_output"]
             called = model.next([_text(each["output"]) for each in outputs])
-            if called is None:
+            if not called:
                 said = ResponseOutputText(type="output_text", text="done", annotations=[])
                 done = ResponseOutputMessage(
                     id="m", type="message", role="assistant", status="completed", content=[said]
                 )
                 return ModelResponse(output=[done], usage=Usage(), response_id=None)
-            name, arguments = called
-            call = ResponseFunctionToolCall(
-                call_id=f"c{len(outputs)}", name=name, arguments=json.dumps(arguments), type="function_call"
-            )
-            return ModelResponse(output=[call], usage=Usage(), response_id=None)
+            calls = [
+                ResponseFunctionToolCall(
+                    call_id=f"c{number}", name=name, arguments=json.dumps(arguments), type="function_call"
+                )
+                for number, (name, arguments) in enumerate(called, len(outputs))
+            ]
+            return ModelResponse(output=calls, usage=Usage(), response_id=None)
 
         def stream_response(self, *_: Any, **__: Any) -> Any:
             raise NotImplementedError
@@ -95,10 +96,10 @@ async def adk(server: Json, model: Model) -> None:
             parts = [part for content in llm_request.contents for part in content.parts or []]
             shown = [json.dumps(part.function_response.response) for part in parts if part.function_response]
             called = model.next(shown)
-            part = types.Part(text="done")
-            if called is not None:
-                part = types.Part(function_call=types.FunctionCall(name=called[0], args=called[1]))
-            yield LlmResponse(content=types.Content(role="model", parts=[part]))
+            parts = [
+                types.Part(function_call=types.FunctionCall(name=name, args=arguments)) for name, arguments in called
+            ]
+            yield LlmResponse(content=types.Content(role="model", parts=parts or [types.Part(text="done")]))
 
     params = (
         StreamableHTTPConnectionParams(url=server["url"])
@@ -126,7 +127,7 @@ async def pydantic(server: Json, model: Model) -> None:
         parts = [part for message in messages for part in message.parts]
         shown = [_text(part.content) for part in parts if part.part_kind in ("tool-return", "retry-prompt")]
         called = model.next(shown)
-        return ModelResponse(parts=[TextPart("done") if called is None else ToolCallPart(*called)])
+        return ModelResponse(parts=[ToolCallPart(*each) for each in called] or [TextPart("done")])
 
     toolset = MCPToolset(server["url"] if "url" in server else StdioTransport(**server))
     agent = Agent(FunctionModel(play), toolsets=[toolset], retries=50)
@@ -140,14 +141,17 @@ async def langchain(server: Json, model: Model) -> None:
 
     kind = {**server, "transport": "streamable_http" if "url" in server else "stdio"}
     tools = {tool.name: tool for tool in await MultiServerMCPClient({"codex": kind}).get_tools()}
-    shown: list[str] = []
-    while (called := model.next(shown)) is not None:
-        name, arguments = called
+
+    async def use(name: str, arguments: Json) -> str:
         try:
             said = await tools[name].ainvoke({"type": "tool_call", "id": "1", "name": name, "args": arguments})
-            shown.append(_text(said.content))
         except Exception as exc:  # noqa: BLE001  a model is shown the error, too
-            shown.append(repr(exc))
+            return repr(exc)
+        return _text(said.content)
+
+    shown: list[str] = []
+    while called := model.next(shown):
+        shown += await asyncio.gather(*(use(name, arguments) for name, arguments in called))
 
 
 def _text(content: Any) -> str:

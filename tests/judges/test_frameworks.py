@@ -1,5 +1,7 @@
-"""Agent frameworks with their defaults and a scripted model that knows only what it is shown: it runs an agent,
-continues its thread, and gets the answer of one that works longer than the framework waits."""
+"""Agent frameworks with their defaults and a scripted model that knows only what it is shown.
+
+What the model does is in `tests/support/clients/scenarios.py`; besides, an agent works longer than a framework waits.
+"""
 
 from pathlib import Path
 
@@ -8,27 +10,32 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.clients import scenarios
 from tests.support.clients.judges import ROOT, first_python_sdk, frameworks, run
+from tests.support.clients.scenarios import as_json
 from tests.support.http.http_server import http_server
 from tests.support.servers.mcp_server import TOUR, Json, Setup
 
 PROGRAM = ROOT / "tests/judges/framework_client.py"
 
-LONG = "That was a pause."
+LONG = "Longer than five seconds."
 
-STEPS = [
-    {"tool": "codex", "arguments": {"prompt": '[[scene: say text="first"]]'}},
-    {"tool": "codex-reply", "arguments": {"threadId": "{thread}", "prompt": '[[scene: say text="second"]]'}},
-    {"tool": "codex", "arguments": {"prompt": "[[scene: wait seconds=7]]"}},
+GIVES_UP = [
+    {"tool": "codex", "arguments": {"prompt": f'[[scene: wait seconds=7 text="{LONG}"]]'}},
     {"collect": LONG},
-    {"tool": "codex", "arguments": {"prompt": '[[scene: say text="third"]]', "background": True}},
-    {"collect": "third"},
 ]
+"""Some frameworks wait for five seconds only."""
 
 
 async def played(framework: str, server: Json, setup: Setup) -> list[str]:
     python = first_python_sdk() if framework == "langchain" else frameworks()
-    words = [python, str(PROGRAM), framework, msgspec.json.encode(server).decode(), msgspec.json.encode(STEPS).decode()]
+    words = [
+        python,
+        str(PROGRAM),
+        framework,
+        msgspec.json.encode(server).decode(),
+        msgspec.json.encode([*as_json(), *GIVES_UP]).decode(),
+    ]
     quiet = {"OPENAI_AGENTS_DISABLE_TRACING": "1", "OTEL_SDK_DISABLED": "true", "NO_PROXY": "127.0.0.1"}
     ended = await run(words, setup, quiet)
     assert ended.code == 0, ended.stderr
@@ -36,12 +43,10 @@ async def played(framework: str, server: Json, setup: Setup) -> list[str]:
 
 
 def check(shown: list[str], *, gives_up: bool) -> None:
-    """`gives_up`: the framework waits for 5 seconds only."""
-    assert "first" in shown[0]
-    assert "second" in shown[1], "the model has found the thread's id in what it was shown"
-    assert (LONG in shown[2]) is not gives_up
-    for answer in (LONG, "third"):
-        assert sum(answer in each for each in shown) == 1, shown
+    """`gives_up`: the framework waits for five seconds only."""
+    rest = scenarios.check(shown)
+    assert (LONG in rest[0]) is not gives_up
+    assert sum(LONG in each for each in rest) == 1, shown
 
 
 @pytest.mark.parametrize("framework", ["agents", "adk", "pydantic"])

@@ -33,7 +33,9 @@ def npm(package: str) -> str:
 
 def pypi(package: str, file: str = "lock") -> str:
     """The version of a package in a lock file of requirements/."""
-    found = re.search(rf"^{re.escape(package)}==(\S+)", (ROOT / f"requirements/{file}.txt").read_text(), re.MULTILINE)
+    found = re.search(
+        rf"^{re.escape(package)}(?:\[[^]]*\])?==(\S+)", (ROOT / f"requirements/{file}.txt").read_text(), re.MULTILINE
+    )
     assert found, f"{package} is not in requirements/{file}.txt"
     return found[1]
 
@@ -45,6 +47,12 @@ def tested() -> list[Tested]:
         Tested("Codex as a client", npm("codex-new"), "stdio, HTTP, `install`, `migrate`", "judges"),
         Tested("MCP Inspector", npm("@modelcontextprotocol/inspector"), "stdio, HTTP, `install`, `migrate`", "judges"),
         Tested("Gemini CLI", npm("@google/gemini-cli"), "stdio, HTTP", "judges"),
+        Tested("opencode", npm("opencode-linux-x64"), "stdio, HTTP", "judges"),
+        Tested("Copilot CLI", npm("@github/copilot"), "stdio, HTTP", "judges"),
+        Tested("OpenAI Agents SDK", pypi("openai-agents", "frameworks"), "stdio, HTTP", "judges"),
+        Tested("Google ADK", pypi("google-adk", "frameworks"), "stdio, HTTP", "judges"),
+        Tested("Pydantic AI", pypi("pydantic-ai-slim", "frameworks"), "stdio, HTTP", "judges"),
+        Tested("LangChain adapters", pypi("langchain-mcp-adapters", "mcp1"), "HTTP", "judges"),
         Tested("Python SDK", f"{pypi('mcp')}, {pypi('mcp', 'mcp1')}", "stdio, HTTP", "acceptance, judges"),
         Tested(
             "TypeScript SDK",

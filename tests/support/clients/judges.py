@@ -16,6 +16,9 @@ ROOT = Path(__file__).parents[3]
 
 NODE_MODULES = ROOT / "judges/node_modules"
 
+CLIENT_PATIENCE = 3 * PATIENCE
+"""Seconds for the whole life of a client. opencode takes 20 s to start on a busy machine."""
+
 CODEX_PACKAGES = {"codex-new": "@openai/codex", "@openai/codex-linux-x64": "@openai/codex-linux-x64"}
 
 
@@ -85,7 +88,7 @@ async def started(
         limit=16 * 1024 * 1024,  # one line may hold a whole tool result
     )
     try:
-        async with asyncio.timeout(2 * PATIENCE):
+        async with asyncio.timeout(CLIENT_PATIENCE):
             yield process
         await all_ended(setup.home)
     finally:

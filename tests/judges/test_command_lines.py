@@ -1,0 +1,71 @@
+"""Clients on the command line with their defaults and a scripted model that knows only what it is shown: Gemini CLI,
+opencode and Copilot CLI. What their models do is in `tests/support/clients/scenarios.py`."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.clients.anthropic_model import Step, Use, Used
+from tests.support.clients.chat_model import ChatModel
+from tests.support.clients.command_lines import CLIENTS, NOT_OUTSIDE, entry_on_stdio, entry_over_http
+from tests.support.clients.judges import run, started
+from tests.support.clients.scenarios import check, play
+from tests.support.http.http_server import http_server
+from tests.support.servers.mcp_server import TOUR, Json, Setup
+
+UNASKED = "no one could be asked"
+
+ANSWERS_ITSELF = ["copilot"]
+"""Clients that declare that they ask a person, and decline in the place of one if there is none."""
+
+
+async def played(client: str, server: Json, setup: Setup) -> list[str]:
+    """Run the client to its end; return what its model was shown."""
+    async with ChatModel(play) as model:
+        argv, environment = CLIENTS[client](server, model, setup.home)
+        ended = await run(argv, setup, NOT_OUTSIDE | environment)
+        assert ended.code == 0, ended.stderr
+        shown = [each.text for each in model.used]
+        assert shown[0].count("first") == 1, "an answer is told once, in the text or in the structured content"
+        assert any(UNASKED in each for each in shown) is (client not in ANSWERS_ITSELF)
+        return shown
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_its_model_continues_a_thread_and_is_told_everything_once_on_stdio(tmp_path: Path, client: str) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides())
+        setup.make()
+        assert check(await played(client, entry_on_stdio(client, setup), setup)) == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_so_it_is_over_http(tmp_path: Path, client: str) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup, at_home = Setup(tmp_path / "server", model.codex_overrides()), Setup(tmp_path / "client")
+        at_home.make()
+        async with http_server(setup) as server:
+            assert check(await played(client, entry_over_http(client, server.port), at_home)) == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_ctrl_c_ends_the_client_its_server_and_the_agent(tmp_path: Path, client: str) -> None:
+    async def plan(used: list[Used]) -> Step:
+        return Use("codex", {"prompt": "[[scene: gate]]"})
+
+    async with ScriptedModel(load_script(TOUR)) as scripted, ChatModel(plan) as model:
+        setup = Setup(tmp_path, scripted.codex_overrides())
+        setup.make()
+        argv, environment = CLIENTS[client](entry_on_stdio(client, setup), model, setup.home)
+        async with (
+            started(argv, setup, NOT_OUTSIDE | environment) as process,  # which waits until all have ended
+            asyncio.TaskGroup() as tasks,
+        ):
+            tasks.create_task(process.communicate(b""))  # some clients read their stdin to its end
+            await scripted.wait_for_gate("gate")
+            os.killpg(process.pid, signal.SIGINT)
