@@ -2,14 +2,19 @@
 
 import os
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import pytest
 from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.codex.versions.verdicts import verdict_on
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.core.odd_codex import odd_codex
 from tests.support.mail.folders import until
-from tests.support.servers.mcp_server import McpServer, Setup, scripted_server
+from tests.support.servers.mcp_server import TOUR, McpServer, Setup, scripted_server
 
 HELLO = {"prompt": "hello"}
 
@@ -34,6 +39,25 @@ async def test_a_newer_codex_on_path_serves_once_it_has_passed_while_our_own_ser
         assert f"started: {codex}" in server.log
 
 
+async def test_a_version_with_an_exception_is_named_and_not_used(tmp_path: Path) -> None:
+    """0.166.0 ignores the model provider of a call; with it on PATH, a call chooses its provider nevertheless."""
+    codex = tmp_path / "bin/codex"
+    codex.parent.mkdir()
+    codex.write_text("#!/bin/sh\necho codex-cli 0.166.0\n")
+    codex.chmod(0o755)
+    async with (
+        ScriptedModel(load_script(TOUR)) as second,
+        scripted_server(tmp_path, environment=path_with(codex.parent)) as (server, model),
+    ):
+        await server.initialize()
+        described = {"name": "second", "base_url": second.base_url, "wire_api": "responses"}
+        config = {"model_provider": "second", "model_providers.second": described}
+        result = await server.run("codex", {**HELLO, "config": config})
+        assert result["structuredContent"]["status"] == "completed"
+        assert (len(second.requests), len(model.requests)) == (1, 0)
+        assert f"{codex} is Codex 0.166.0, and it ignores the model provider that a call names; using our" in server.log
+
+
 async def test_an_unfit_codex_that_the_user_names_serves_no_call(tmp_path: Path) -> None:
     codex = odd_codex(tmp_path / "bin", "ignores the provider")
     async with scripted_server(tmp_path, "--codex-version", str(codex)) as (server, model):
@@ -47,19 +71,35 @@ async def test_an_unfit_codex_that_the_user_names_serves_no_call(tmp_path: Path)
         assert not model.requests
 
 
-async def test_a_codex_on_path_that_only_claims_a_version_never_serves(tmp_path: Path) -> None:
-    codex = tmp_path / "bin/codex"
-    codex.parent.mkdir()
-    codex.write_text("#!/bin/sh\necho codex-cli 9.9.9\n")
-    codex.chmod(0o755)
+def only_claims(folder: Path) -> Path:
+    folder.mkdir()
+    path = folder / "codex"
+    path.write_text("#!/bin/sh\necho codex-cli 9.9.9\n")
+    path.chmod(0o755)
+    return path
+
+
+LIES: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "only claims a version": (only_claims, "it does not describe its protocol (exit code 0)"),
+    "lacks a method": (partial(odd_codex, habit="lacks a method"), "it has no method turn/steer"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+async def test_a_codex_on_path_that_lies_never_serves(tmp_path: Path, lie: str) -> None:
+    make, why = LIES[lie]
+    codex = make(tmp_path / "bin")
     home = str(tmp_path / "home/.codex")
-    async with scripted_server(tmp_path, environment=path_with(codex.parent)) as (server, _model):
-        await server.initialize()
-        assert (await server.run("codex", HELLO))["structuredContent"]["status"] == "completed"
-        await until(lambda: verdict_on(str(codex), home) is not None)
+    for _ in range(2):  # the second time with the verdict
+        async with scripted_server(tmp_path, environment=path_with(codex.parent)) as (server, _model):
+            await server.initialize()
+            assert (await server.run("codex", HELLO))["structuredContent"]["status"] == "completed"
+            assert f"started: {codex}" not in server.log
+            await until(lambda: verdict_on(str(codex), home) is not None)
     verdict = verdict_on(str(codex), home)
     assert verdict is not None
-    assert (verdict.failed, verdict.why) == ("schema", "it does not describe its protocol (exit code 0)")
+    assert (verdict.failed, verdict.why) == ("schema", why)
+    assert f"{codex} is Codex 9.9.9, which failed the self-test (schema: {why}); using our own" in server.log
 
 
 FUTURE = 'model_provider = "from-the-future"\n'

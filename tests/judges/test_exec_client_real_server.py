@@ -1,4 +1,4 @@
-"""Our client with the exec-server of Codex 0.166.0: the tests of the client's modules, a large storm, and watches."""
+"""Our client with the exec-server of the newest Codex: the tests of the client, a large storm, and watches."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Codex 0.166.0 and exec-servers: its own plays our scenes, and its app-server uses ours as an environment."""
+"""The newest Codex and exec-servers: its own plays our scenes, and its app-server uses ours as an environment."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

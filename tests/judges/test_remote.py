@@ -1,4 +1,4 @@
-"""Executors and harnesses of Codex 0.166.0 and of ours, in every combination, through our rendezvous."""
+"""Executors and harnesses of the newest Codex and of ours, in every combination, through our rendezvous."""
 
 import asyncio
 import sys

@@ -62,7 +62,7 @@ def tested() -> list[Tested]:
         ),
         Tested("MCP conformance suite", npm("@modelcontextprotocol/conformance"), "both eras, HTTP", "judges"),
         Tested("Codex as the core", pypi("openai-codex-cli-bin"), "everything", "acceptance"),
-        Tested("Codex as the core", npm("codex-new"), "trust, exec-server, executors", "judges"),
+        Tested("Codex as the core", npm("codex-new"), "self-test, team, threads, trust, exec-server", "judges"),
         Tested("old Codex as the core", npm("codex-old"), "tools, approvals, teams", "judges"),
         Tested("Codex's exec-server", npm("codex-new"), "our client with it, its Codex with ours", "judges"),
     ]

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.codex.versions.measured import MEASURED, is_fit, is_old, listed, parse_version, shown
+from tests.support.versions_page import npm, pypi
 
 
 @given(st.tuples(*[st.integers(0, 999)] * 3), st.sampled_from(["", "-alpha.3", "-linux-x64", "\n"]))
@@ -19,6 +20,12 @@ def test_a_version_is_fit_if_it_was_measured_and_everything_works_in_it() -> Non
     assert [is_fit(row.version) for row in MEASURED] == [not row.exceptions for row in MEASURED]
     assert not is_fit((0, 163, 1))
     assert sorted(row.version for row in MEASURED) == [row.version for row in MEASURED]
+
+
+def test_ci_runs_with_the_oldest_and_the_newest_version() -> None:
+    """The oldest is the one that is installed with us: all acceptance tests run with it."""
+    fit = [shown(row.version) for row in MEASURED if not row.exceptions]
+    assert (fit[0], fit[-1]) == (pypi("openai-codex-cli-bin"), npm("codex-new"))
 
 
 def test_versions_with_mcp_server_are_old() -> None:
