@@ -83,8 +83,10 @@ def environment_with(folder: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     (packages,) = (folder / "venv/lib").glob("python*/site-packages")
     (ours,) = (ROOT / ".venv/lib").glob("python*/site-packages")
-    (packages / "ours.pth").write_text(f"{ours}\nimport site; site.addsitedir({str(ours)!r})\n")
     own = packages / "codex_cli_bin"
+    for path in ours.iterdir():
+        if path.name != own.name:
+            (packages / path.name).symlink_to(path)
     own.mkdir()
     shutil.copy(ours / "codex_cli_bin/__init__.py", own)
     for path in vendor.iterdir():
