@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from importlib.metadata import requires
 from pathlib import Path
 
 from codex_mcp.cli import cmd_serve
@@ -26,8 +27,8 @@ def values(name: str) -> list[str]:
 
 def test_its_instructions_are_known_and_begin_with_the_base() -> None:
     names = [name for name, _ in instructions()]
-    assert names[0] == "FROM"
-    assert {*names} <= {"FROM", "RUN", "COPY", "USER", "WORKDIR", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
+    assert names[:2] == ["ARG", "FROM"]
+    assert {*names} <= {"ARG", "FROM", "RUN", "COPY", "USER", "WORKDIR", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
     assert names.index("USER") > max(index for index, name in enumerate(names) if name == "RUN")
     assert values("USER") == ["codex"]
 
@@ -44,15 +45,27 @@ def test_what_it_copies_is_in_the_repository_and_is_all_that_a_build_needs() -> 
     assert 'license-files = ["LICENSE", "src/' in project
 
 
-def test_its_constraints_are_the_locked_versions(tmp_path: Path) -> None:
-    (step,) = [rest for rest in values("RUN") if "constraints.txt" in rest]
-    (command,) = [part for part in step.split(" && ") if part.startswith("sed ")]
+def test_what_it_downloads_has_hashes_and_the_rest_downloads_nothing() -> None:
+    (step,) = [rest for rest in values("RUN") if "pip" in rest]
+    runs = [part for part in step.split(" && ") if re.search(r"pip (install|wheel)", part)]
+    assert [part for part in runs if "--require-hashes" not in part and "--no-index" not in part] == []
+    assert [part for part in runs if "--no-index" in part and "--no-deps" not in part] == []
+    assert any("requirements/runtime.txt" in part for part in runs)
+
+
+def test_what_builds_it_is_locked_with_all_that_it_needs(tmp_path: Path) -> None:
+    (step,) = [rest for rest in values("RUN") if "pip" in rest]
+    (command,) = [part for part in step.split(" && ") if part.startswith("awk ")]
     (tmp_path / "requirements").symlink_to(ROOT / "requirements")
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
-    constraints = (tmp_path / "constraints.txt").read_text().splitlines()
-    locked = re.findall(r"(?m)^(\S+)==(\S+)", (ROOT / "requirements/lock.txt").read_text())
-    assert constraints == [f"{name.partition('[')[0]}=={version}" for name, version in locked]
-    assert [line for line in constraints if not re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line)] == []
+    entries = re.split(r"(?m)^(?=[a-z])", (tmp_path / "build.txt").read_text())[1:]
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+    names = {entry.partition("==")[0] for entry in entries}
+    needed = {"hatchling"}
+    for requirement in requires("hatchling") or ():
+        if "extra ==" not in requirement and "python_version" not in requirement:
+            needed.add(re.split(r"[^a-z0-9-]", requirement, maxsplit=1)[0])
+    assert names == needed
 
 
 def test_what_it_starts_serves_on_the_port_that_it_exposes(tmp_path: Path) -> None:
