@@ -49,7 +49,7 @@ def test_the_table_has_every_clause_of_its_document_in_its_words(name: str) -> N
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_clause_has_a_test_or_a_deviation_unless_it_is_a_heading(name: str) -> None:
     written = clauses(text_of(name))
-    bare = [row.text for number, row in table(name).items() if not (row.tests or row.deviation)]
+    bare = [row.text for number, row in table(name).items() if not (row.tests or row.requirements or row.deviation)]
     assert [text for text in bare if Clause(text, is_heading=True) not in written] == []
 
 
@@ -80,8 +80,13 @@ def test_the_requirements_are_those_of_the_teams_document() -> None:
     assert [name for name, text in numbered.items() if not flat[name].startswith(" ".join(text.split()))] == []
 
 
+def test_every_requirement_that_a_clause_belongs_to_exists_and_each_has_its_clause() -> None:
+    named = [name for row in table("team").values() for name in row.requirements]
+    assert set(named) == set(requirements())
+
+
 def test_no_document_is_without_a_table() -> None:
-    assert {path.stem for path in FOLDER.glob("*.txt")} == {*DOCUMENTS, "team"}
+    assert {path.stem for path in FOLDER.glob("*.txt")} == {path.stem for path in FOLDER.glob("*.toml")} == {*DOCUMENTS}
 
 
 def test_items_of_lists_are_clauses_and_code_is_not() -> None:

@@ -11,8 +11,8 @@ import msgspec
 
 FOLDER = Path(__file__).parents[1] / "documents"
 
-DOCUMENTS = ("multi_session", "exec_server", "mcp_server", "named_sessions")
-"""Those with a table in this folder. That of `team` is tests/requirements.toml."""
+DOCUMENTS = ("multi_session", "exec_server", "mcp_server", "named_sessions", "team")
+"""Each has its text and its table in this folder."""
 
 ITEM = re.compile(r"(?P<indent>\s*)(?:[-•*]|\d+[.)])\s+(?P<text>\S.*)")
 
@@ -29,6 +29,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     tests: tuple[str, ...] = ()
     """`PATH::NAME`, the path below `tests/`."""
+    requirements: tuple[str, ...] = ()
+    """Those of tests/requirements.toml that it is or belongs to; they have tests that are marked with them."""
     deviation: str | None = None
     """What the product does differently, and why a user of the document would agree."""
     docs: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -22,6 +23,9 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
+from codex_mcp.team.mail.arrivals import Arrivals
+from codex_mcp.team.mail.counts import MailCounts
+from codex_mcp.team.mail.inbox_watch import InboxWatch
 from codex_mcp.team.mail.injection import Injection, InjectionParts
 from codex_mcp.team.mail.team_mail import MailPlace, TeamMail
 from codex_mcp.team.member_threads import MemberThreads
@@ -51,6 +55,20 @@ class TeamSetup(Struct, frozen=True):
     """Seconds after which a question in a turn that mail began is denied."""
 
 
+class TeamMeasure(Struct, frozen=True):
+    """What a server's own agents do at one moment, and what became of their mail."""
+
+    team: str
+    busy: int
+    idle: int
+    queued: int
+    """Prompts that wait for an agent."""
+    questions: int
+    tokens: int
+    """Used by the agents that run here."""
+    mail: MailCounts
+
+
 class Team:
     def __init__(self, settings: TeamSettings, threads: Threads, setup: TeamSetup) -> None:
         self._settings = settings
@@ -71,7 +89,11 @@ class Team:
             settings, setup.mail, session, directory, lambda member: self.injection.inbox_added(member)
         )
         self.closing = Closing(settings, threads, session, directory, self.work)
-        parts = InjectionParts(self.mail, self.work, member_threads, self.closing, setup.approval_timeout)
+        watch = InboxWatch(self.mail, settings.mail_poll_interval_ms / 1000)
+        self.arrivals = Arrivals(self.mail, watch, settings.lead_identity)
+        parts = InjectionParts(
+            self.mail, self.work, member_threads, self.closing, watch, self.arrivals, setup.approval_timeout
+        )
         self.injection = Injection(settings, parts)
         threads.listen(self.work)
         threads.listen(self.injection)
@@ -112,8 +134,24 @@ class Team:
             "usage": await self._usage(principal),
             "rate_limits": described(self._threads.account.rate_limits),
             **await self._mail_of(members),
+            "mail": self.injection.counts.of(principal),
             "state": {"lease": self.session.lease, "trouble": self.session.trouble},
         }
+
+    def measured(self) -> TeamMeasure:
+        """For the metrics of the server: its agents, whoever's they are."""
+        members = list(self.roster)
+        threads = [member.thread for member in members if member.thread is not None]
+        states = Counter(member.state for member in members)
+        return TeamMeasure(
+            team=self._settings.team,
+            busy=states[AgentState.BUSY],
+            idle=states[AgentState.IDLE],
+            queued=sum(thread.waiting for thread in threads),
+            questions=sum(thread.asking for thread in threads),
+            tokens=sum(member.record.tokens for member in members),
+            mail=self.injection.counts,
+        )
 
     async def _usage(self, principal: str) -> dict[str, object]:
         """What the agents have used, closed ones included; without the store, only those that run here."""

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.mcp.resources.subscriptions import DELAY, MAX_SUBSCRIPTIONS, PAUSE, Subscriptions, concerns, wait
+from codex_mcp.mcp.resources.subscriptions import (
+    DELAY,
+    MAX_SUBSCRIPTIONS,
+    PAUSE,
+    Subscriptions,
+    concerns,
+    thread_source,
+    wait,
+)
 from codex_mcp.mcp.resources.uris import Address, View
 from codex_mcp.threads.observers import Observers
 from tests.support.patience import PATIENCE
@@ -42,9 +50,9 @@ def test_two_notifications_are_never_closer_than_the_pause(now: float, told_at: 
 async def test_many_events_are_one_notification_and_the_last_event_has_one_after_it() -> None:
     observers = Observers()
     told: asyncio.Queue[str] = asyncio.Queue()
-    subscriptions = Subscriptions(observers, told.put_nowait)
-    subscriptions.add("codex://x", Address(ID, View.TRANSCRIPT))
-    subscriptions.add("codex://x", Address(ID, View.TRANSCRIPT))
+    subscriptions = Subscriptions(told.put_nowait)
+    subscriptions.add("codex://x", thread_source(observers, Address(ID, View.TRANSCRIPT)))
+    subscriptions.add("codex://x", thread_source(observers, Address(ID, View.TRANSCRIPT)))
     for _ in range(100):
         observers.tell(ID, CHANGE)
     async with asyncio.timeout(PATIENCE):
@@ -60,15 +68,15 @@ async def test_many_events_are_one_notification_and_the_last_event_has_one_after
 async def test_whoever_unsubscribed_is_told_nothing_more() -> None:
     observers = Observers()
     told: list[str] = []
-    subscriptions = Subscriptions(observers, told.append)
-    subscriptions.add("codex://x", Address(ID, View.TRANSCRIPT))
+    subscriptions = Subscriptions(told.append)
+    subscriptions.add("codex://x", thread_source(observers, Address(ID, View.TRANSCRIPT)))
     observers.tell(ID, CHANGE)
     subscriptions.remove("codex://x")
     subscriptions.remove("codex://x")
     observers.tell(ID, CHANGE)
-    other = Subscriptions(observers, lambda _uri: done.set())
+    other = Subscriptions(lambda _uri: done.set())
     done = asyncio.Event()
-    other.add("codex://y", Address(ID, View.TRANSCRIPT))
+    other.add("codex://y", thread_source(observers, Address(ID, View.TRANSCRIPT)))
     observers.tell(ID, CHANGE)
     async with asyncio.timeout(PATIENCE):
         await done.wait()
@@ -77,11 +85,11 @@ async def test_whoever_unsubscribed_is_told_nothing_more() -> None:
 
 
 async def test_a_session_has_a_bounded_number_of_subscriptions() -> None:
-    subscriptions = Subscriptions(Observers(), lambda _uri: None)
+    subscriptions = Subscriptions(lambda _uri: None)
     for number in range(MAX_SUBSCRIPTIONS):
-        subscriptions.add(f"codex://{number}", Address(ID, View.DIFF))
-    subscriptions.add("codex://0", Address(ID, View.DIFF))
+        subscriptions.add(f"codex://{number}", thread_source(Observers(), Address(ID, View.DIFF)))
+    subscriptions.add("codex://0", thread_source(Observers(), Address(ID, View.DIFF)))
     with pytest.raises(Refused, match="unsubscribe from some first"):
-        subscriptions.add("codex://more", Address(ID, View.DIFF))
+        subscriptions.add("codex://more", thread_source(Observers(), Address(ID, View.DIFF)))
     subscriptions.stop()
     assert len(subscriptions) == 0

@@ -64,6 +64,11 @@ class Sink:
         same = self._whose == (subject.session, subject.principal)
         return same and record.levelno >= self._number and self._request in ("", subject.request)
 
+    def offer(self, message: LogMessage, now: float) -> None:
+        """Send a message that is not a record of the log, if its level is wanted."""
+        if NUMBERS[message.level] >= self._number:
+            self.take(message, now)
+
     def take(self, message: LogMessage, now: float) -> None:
         """Send a message, unless this second has had enough of them."""
         if int(now) != self._second:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import time
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.mcp.features.client_log import ClientLog, Sink
+from codex_mcp.mcp.features.client_log import ClientLog, Send, Sink
 from codex_mcp.mcp.methods import Exchange
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.wire.features import Level, LogMessage, SetLevel
@@ -18,9 +19,14 @@ from codex_mcp.wire.features import Level, LogMessage, SetLevel
 MESSAGE = "notifications/message"
 
 
+LogTo: TypeAlias = Callable[[Send, str], Callable[[], None]]
+"""Sends further messages to the client of a principal; returns what ends that."""
+
+
 class LoggingMethods:
-    def __init__(self) -> None:
+    def __init__(self, log_to: LogTo | None = None) -> None:
         self._log = ClientLog()
+        self._log_to = log_to
 
     def set_level(self, exchange: Exchange, asked: SetLevel) -> object:
         """From now on the client gets log messages of this level and above, of its own session."""
@@ -36,6 +42,8 @@ class LoggingMethods:
         sink = Sink(session.subject, level, send)
         self._log.add(sink)
         session.at_close(lambda: self._log.remove(sink))
+        if self._log_to is not None:
+            session.at_close(self._log_to(lambda message: sink.offer(message, time.monotonic()), session.principal))
         return sink
 
     def during(self, exchange: Exchange, level: object, handle: Callable[[Exchange], object]) -> object:

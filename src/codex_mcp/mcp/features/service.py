@@ -18,6 +18,7 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import features, mcp
 
 if TYPE_CHECKING:
+    from codex_mcp.mcp.resources.mailboxes import Mailboxes
     from codex_mcp.mcp.session import Listener
 
 Body: TypeAlias = Callable[[Exchange, Any], object]
@@ -25,11 +26,11 @@ Body: TypeAlias = Callable[[Exchange, Any], object]
 
 
 class Features:
-    def __init__(self, threads: Threads, settings: Settings) -> None:
+    def __init__(self, threads: Threads, settings: Settings, mail: Mailboxes | None = None) -> None:
         home = settings.core.codex_home
-        self.resources = Resources(threads, settings)
+        self.resources = Resources(threads, settings, mail)
         self.prompts = Prompts(home, self.resources.embedded)
-        self.logging = LoggingMethods()
+        self.logging = LoggingMethods(None if mail is None else mail.log_to)
         completion = Completion(threads, home, self.prompts, self.resources)
         self._bodies: dict[str, tuple[type[Any], Body]] = {
             "prompts/list": (features.Page, self.prompts.list_prompts),

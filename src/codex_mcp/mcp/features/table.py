@@ -12,6 +12,8 @@ from codex_mcp.threads.threads import Threads
 
 if TYPE_CHECKING:
     from codex_mcp.mcp.features.service import Features
+    from codex_mcp.mcp.resources.mailboxes import Mailboxes
+    from codex_mcp.team.team import Team
 
 CAPABILITIES: Final[Mapping[str, object]] = {
     "prompts": {"listChanged": True},
@@ -35,9 +37,10 @@ METHODS: Final = (
 
 
 class LateFeatures:
-    def __init__(self, threads: Threads, settings: Settings) -> None:
+    def __init__(self, threads: Threads, settings: Settings, team: Team | None = None) -> None:
         self._threads = threads
         self._settings = settings
+        self._team = team
         self._features: Features | None = None
 
     def table(self) -> dict[str, Handler]:
@@ -54,5 +57,12 @@ class LateFeatures:
         if self._features is None:
             from codex_mcp.mcp.features.service import Features  # noqa: PLC0415  see above
 
-            self._features = Features(self._threads, self._settings)
+            self._features = Features(self._threads, self._settings, self._mailboxes())
         return self._features
+
+    def _mailboxes(self) -> Mailboxes | None:
+        if self._team is None:
+            return None
+        from codex_mcp.mcp.resources.mailboxes import Mailboxes  # noqa: PLC0415  only for a team
+
+        return Mailboxes(self._team)

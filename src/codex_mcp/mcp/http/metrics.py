@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -17,6 +17,9 @@ from prometheus_client.registry import Collector
 
 from codex_mcp.mcp.http.hub import Hub, HubSession
 from codex_mcp.threads.threads import Threads
+
+if TYPE_CHECKING:
+    from codex_mcp.team.team import TeamMeasure
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 
@@ -27,10 +30,14 @@ CLIENT_CHARS: Final = 64
 
 
 class Metrics:
-    def __init__(self, hub: Hub, threads: Threads) -> None:
+    def __init__(self, hub: Hub, threads: Threads, measure: Callable[[], TeamMeasure] | None = None) -> None:
         self._hub = hub
         self._registry = CollectorRegistry()
         self._registry.register(_Measured(hub, threads))
+        if measure is not None:
+            from codex_mcp.mcp.http.team_metrics import TeamMetrics  # noqa: PLC0415  only for a team
+
+            self._registry.register(TeamMetrics(measure))
         self._requests = _Requests()
         self._registry.register(self._requests)
         self.answered = self._requests.answered

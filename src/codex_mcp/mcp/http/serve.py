@@ -97,7 +97,7 @@ class HttpServer:
         self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings.http, settings.calls, key)
         self._hub.ask_who_administers(access.administers)
-        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads), settings.http)
+        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads, self._product.measure), settings.http)
         self._tasks = TaskSet()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:

@@ -1,10 +1,13 @@
-"""`resources/*`: the threads of a session. Listed are those that its caller started or continued; any other thread of
-its principal can be read by its id. Another principal's thread looks like an unknown one, unless it is on the list: a
-shared history allows to continue it."""
+"""`resources/*`: the threads of a session and, with a team, the mailboxes of its principal.
+
+Listed are the threads that its caller started or continued; any other thread of its principal can be read by its id.
+Another principal's thread looks like an unknown one, unless it is on the list: a shared history allows to continue it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -18,9 +21,9 @@ from codex_mcp.mcp.methods import Exchange
 from codex_mcp.mcp.paging import BadCursor, page
 from codex_mcp.mcp.resources.diff import diff
 from codex_mcp.mcp.resources.history import History
-from codex_mcp.mcp.resources.subscriptions import MAX_SUBSCRIPTIONS, Subscriptions
+from codex_mcp.mcp.resources.subscriptions import DELAY, MAX_SUBSCRIPTIONS, Source, Subscriptions, thread_source
 from codex_mcp.mcp.resources.transcript import transcript
-from codex_mcp.mcp.resources.uris import MIME, TEMPLATES, Address, View, listed, parsed
+from codex_mcp.mcp.resources.uris import MAIL_TEMPLATE, MIME, TEMPLATES, Address, View, listed, mailbox_in, parsed
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import features, mcp
@@ -28,7 +31,10 @@ from codex_mcp.wire.app.history import last_answer
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:
+    from codex_mcp.mcp.resources.mailboxes import Mailboxes
     from codex_mcp.mcp.session import Listener, Session
+
+logger = logging.getLogger(__name__)
 
 UPDATED: Final = "notifications/resources/updated"
 
@@ -44,22 +50,26 @@ class _Listed(Struct):
 
 
 class Resources:
-    def __init__(self, threads: Threads, settings: Settings) -> None:
+    def __init__(self, threads: Threads, settings: Settings, mail: Mailboxes | None = None) -> None:
         self._threads = threads
+        self._mail = mail
+        self._templates = TEMPLATES if mail is None else TEMPLATES | MAIL_TEMPLATE
         self._reading = asyncio.Semaphore(READS_AT_ONCE)
         # Half of the longest message: a text grows when it is written as JSON.
         self._history = History(threads, settings.core.codex_home, settings.core.max_message_bytes // 2)
 
-    def list_resources(self, exchange: Exchange, asked: features.Page) -> object:
+    async def list_resources(self, exchange: Exchange, asked: features.Page) -> object:
         if not exchange.client.is_stateless:
             self.watched(exchange)
         entries: dict[str, object] = {}
         for thread_id in self._threads.callers.threads(exchange.session.caller):
             entries |= listed(thread_id, self._about(thread_id))
+        if self._mail is not None:
+            entries |= await self._mailboxes(exchange.session.principal, self._mail)
         return _page("resources", entries, asked.cursor, "resources")
 
     def templates(self, exchange: Exchange, asked: features.Page) -> object:
-        return _page("templates", TEMPLATES, asked.cursor, "resourceTemplates")
+        return _page("templates", self._templates, asked.cursor, "resourceTemplates")
 
     async def read(self, exchange: Exchange, asked: features.ResourceNamed) -> object:
         uri = asked.uri
@@ -70,6 +80,11 @@ class Resources:
 
     async def contents(self, exchange: Exchange, uri: str) -> Sequence[dict[str, object]]:
         """Raises RequestFailed if there is no such resource, otherwise CoreError or Refused."""
+        if self._mail is not None and (name := mailbox_in(uri)) is not None:
+            try:
+                return [await self._mail.content(name, exchange.session.principal)]
+            except Refused as exc:
+                raise _not_found(exchange, uri) from exc
         address = await self._own(exchange, uri)
         try:
             async with self._reading:
@@ -102,10 +117,10 @@ class Resources:
 
     async def subscribe(self, exchange: Exchange, asked: features.ResourceNamed) -> object:
         uri = asked.uri
-        address = await self._known(exchange, uri)
+        source = await self._source(exchange, uri)
         session = exchange.session
         try:
-            session.part(Subscriptions, lambda: self._subscriptions(session)).add(uri, address)
+            session.part(Subscriptions, lambda: self._subscriptions(session)).add(uri, *source)
         except Refused as exc:
             raise invalid_params(str(exc)) from exc
         return {}
@@ -124,12 +139,12 @@ class Resources:
         def tell(uri: str) -> None:
             exchange.notify(UPDATED, {"uri": uri, "_meta": meta})
 
-        subscriptions = Subscriptions(self._threads.observers, tell)
+        subscriptions = Subscriptions(tell)
         listener.at_end(subscriptions.stop)
         accepted: dict[str, None] = {}
         for uri in uris[:MAX_SUBSCRIPTIONS]:
             try:
-                subscriptions.add(uri, await self._known(exchange, uri))
+                subscriptions.add(uri, *await self._source(exchange, uri))
             except RequestFailed:
                 continue
             accepted[uri] = None
@@ -152,9 +167,25 @@ class Resources:
         return _Listed()
 
     def _subscriptions(self, session: Session) -> Subscriptions:
-        subscriptions = Subscriptions(self._threads.observers, lambda uri: session.client.notify(UPDATED, {"uri": uri}))
+        subscriptions = Subscriptions(lambda uri: session.client.notify(UPDATED, {"uri": uri}))
         session.at_close(subscriptions.stop)
         return subscriptions
+
+    async def _source(self, exchange: Exchange, uri: str) -> tuple[Source, float]:
+        """The changes of a resource that the client may read, and how late it can be read. Raises RequestFailed."""
+        if self._mail is not None and (name := mailbox_in(uri)) is not None:
+            try:
+                return await self._mail.source(name, exchange.session.principal), 0.0
+            except Explained as exc:
+                raise _not_found(exchange, uri) from exc
+        return thread_source(self._threads.observers, await self._known(exchange, uri)), DELAY
+
+    async def _mailboxes(self, principal: str, mail: Mailboxes) -> dict[str, object]:
+        try:
+            return await mail.listed(principal)
+        except Explained as exc:
+            logger.warning("cannot list mailboxes: %s", exc)
+            return {}
 
     async def _own(self, exchange: Exchange, uri: str) -> Address:
         """Raises RequestFailed, the same for an unknown thread and for that of another principal."""

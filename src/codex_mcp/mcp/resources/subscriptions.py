@@ -1,4 +1,4 @@
-"""Tells a client that a resource has changed, while turns of its thread run: soon, but only a few times per second."""
+"""Tells a client that a resource has changed: soon, but only a few times per second."""
 
 from __future__ import annotations
 
@@ -40,29 +40,50 @@ def concerns(view: View, kind: str) -> bool:
     return kind not in QUIET and not kind.endswith("_delta")
 
 
-def wait(now: float, told_at: float | None) -> float:
+def wait(now: float, told_at: float | None, delay: float = DELAY) -> float:
     """Seconds until the client may be told of an event that happened now."""
-    return DELAY if told_at is None else max(DELAY, told_at + PAUSE - now)
+    return delay if told_at is None else max(delay, told_at + PAUSE - now)
+
+
+Stop: TypeAlias = Callable[[], None]
+
+Source: TypeAlias = Callable[[Stop], Stop]
+"""Calls its argument after each change of a resource, from now on; returns what ends that."""
+
+
+def thread_source(observers: Observers, address: Address) -> Source:
+    """Changes of a view of a thread, while its turns run."""
+
+    def follow(changed: Stop) -> Stop:
+        def event_happened(_thread_id: str, event: Event) -> None:
+            if concerns(address.view, str(event.msg.get("type"))):
+                changed()
+
+        observers.add(address.thread_id, event_happened)
+        return lambda: observers.remove(address.thread_id, event_happened)
+
+    return follow
 
 
 class Subscription:
     """A resource, and the time at which its client is told of a change."""
 
-    def __init__(self, uri: str, address: Address, tell: Tell) -> None:
+    def __init__(self, uri: str, tell: Tell, delay: float) -> None:
         """`uri`: the address as the client wrote it."""
-        self.thread_id = address.thread_id
         self._uri = uri
-        self._view = address.view
+        self._delay = delay
         self._tell = tell
         self._told_at: float | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._is_over = False
 
-    def event_happened(self, thread_id: str, event: Event) -> None:
-        if self._timer is None and concerns(self._view, str(event.msg.get("type"))):
+    def changed(self) -> None:
+        if self._timer is None and not self._is_over:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(wait(loop.time(), self._told_at), self._due)
+            self._timer = loop.call_later(wait(loop.time(), self._told_at, self._delay), self._due)
 
     def stop(self) -> None:
+        self._is_over = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -76,28 +97,32 @@ class Subscription:
 class Subscriptions:
     """Those of one session, or of one `subscriptions/listen`."""
 
-    def __init__(self, observers: Observers, tell: Tell) -> None:
-        self._observers = observers
+    def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._by_uri: dict[str, Subscription] = {}
+        self._by_uri: dict[str, tuple[Subscription, Stop]] = {}
 
     def __len__(self) -> int:
         return len(self._by_uri)
 
-    def add(self, uri: str, address: Address) -> None:
-        """Raises Refused if there are too many."""
-        if uri in self._by_uri:
+    def __contains__(self, uri: str) -> bool:
+        return uri in self._by_uri
+
+    def add(self, uri: str, source: Source, delay: float = DELAY) -> None:
+        """`delay`: seconds after a change until the resource can be read as it is then. Raises Refused if there are
+        too many."""
+        if uri in self:
             return
         if len(self) >= MAX_SUBSCRIPTIONS:
             raise Refused(f"this client has {MAX_SUBSCRIPTIONS} subscriptions already; unsubscribe from some first")
-        subscription = self._by_uri[uri] = Subscription(uri, address, self._tell)
-        self._observers.add(subscription.thread_id, subscription.event_happened)
+        subscription = Subscription(uri, self._tell, delay)
+        self._by_uri[uri] = (subscription, source(subscription.changed))
 
     def remove(self, uri: str) -> None:
         """An address without a subscription is ignored."""
-        subscription = self._by_uri.pop(uri, None)
-        if subscription is not None:
-            self._observers.remove(subscription.thread_id, subscription.event_happened)
+        found = self._by_uri.pop(uri, None)
+        if found is not None:
+            subscription, stop = found
+            stop()
             subscription.stop()
 
     def stop(self) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.identity import LONGEST
 from codex_mcp.codex.core import plain_id
 
 PREFIX: Final = "codex://threads/"
@@ -98,3 +99,41 @@ TEMPLATES: Final[dict[str, dict[str, object]]] = {
     for view in View
 }
 """The templates by their addresses."""
+
+
+MAIL_MIME: Final = "application/json"
+MAIL_TITLE: Final = "Unread mail"
+MAIL_DESCRIPTION: Final = "The unread messages of a name, urgent ones first; they stay unread"
+
+_MAIL: Final = re.compile(rf"codex://mail/([a-z0-9-]{{1,{LONGEST}}})")
+
+
+def mailbox_uri(identity: str) -> str:
+    return f"codex://mail/{identity}"
+
+
+def mailbox_in(uri: str) -> str | None:
+    """Whose mailbox this is the address of; None if it is no such address."""
+    found = _MAIL.fullmatch(uri)
+    return None if found is None else found[1]
+
+
+def listed_mailbox(identity: str) -> dict[str, object]:
+    return {
+        "uri": mailbox_uri(identity),
+        "name": f"mail-{identity}",
+        "title": f"{MAIL_TITLE}: {identity}",
+        "description": MAIL_DESCRIPTION,
+        "mimeType": MAIL_MIME,
+    }
+
+
+MAIL_TEMPLATE: Final[dict[str, dict[str, object]]] = {
+    mailbox_uri("{name}"): {
+        "uriTemplate": mailbox_uri("{name}"),
+        "name": "mail",
+        "title": MAIL_TITLE,
+        "description": MAIL_DESCRIPTION,
+        "mimeType": MAIL_MIME,
+    }
+}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from codex_mcp.team.profile.roles import Role
     from codex_mcp.team.records.store_session import OpenStore
     from codex_mcp.team.resuming import Resume
+    from codex_mcp.team.team import TeamMeasure
 
 CAPABILITIES: Final[dict[str, object]] = {"tools": {}, **features.CAPABILITIES, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
 
@@ -47,6 +48,8 @@ class Product(Struct, frozen=True):
     """Told why a connection was refused, to record it."""
     longest_grace: float = math.inf
     """Upper limit of `shutdown_grace`, in seconds."""
+    measure: Callable[[], TeamMeasure] | None = None
+    """What a team's agents do, for the metrics."""
 
 
 MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
@@ -109,7 +112,7 @@ def team_product(
         setup = TeamSetup(open_store, describe_question, mail, resume, AGENT_TOOLS, patience)
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
-        late = features.LateFeatures(threads, settings)
+        late = features.LateFeatures(threads, settings, team)
         purposes = {name: role.purpose for name, role in roles.items()}
         listed = listing(_listed(team_tools(settings.sessions.tools, purposes), settings))
         tasks = Tasks(threads, settings.calls, key, tools.says)
@@ -117,6 +120,6 @@ def team_product(
         stateless = settings.calls.protocol is not Protocol.LEGACY
         told = team_instructions(settings.sessions.tools)
         methods = Methods(table, CAPABILITIES, stateless, around, told, late.logged)
-        return Product(methods, tools.tools(), tools.aclose, team.note_refused, LONGEST_GRACE)
+        return Product(methods, tools.tools(), tools.aclose, team.note_refused, LONGEST_GRACE, team.measured)
 
     return make

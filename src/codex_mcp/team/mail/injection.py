@@ -14,6 +14,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
@@ -25,7 +26,10 @@ from codex_mcp.codex.core import CoreError, TurnSpec, When
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.budgets import next_hops
 from codex_mcp.team.closing import Closing
+from codex_mcp.team.mail.arrivals import Arrivals
 from codex_mcp.team.mail.choosing import Choice
+from codex_mcp.team.mail.counts import Kind, MailCounts
+from codex_mcp.team.mail.inbox_watch import InboxWatch
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
 from codex_mcp.team.mail.shutdown_requests import REQUEST, ShutdownRequests
@@ -68,6 +72,8 @@ class InjectionParts(Struct, frozen=True):
     work: Work
     threads: MemberThreads
     closing: Closing
+    watch: InboxWatch
+    arrivals: Arrivals
     approval_timeout: float
     """Seconds after which a question in a turn that mail began is denied."""
 
@@ -89,9 +95,11 @@ class Injection:
         """Agents that have become idle, or got mail, since their delivery began to look."""
         self._guard = LoopGuard(mail, settings.max_hops)
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._watching: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
-        self._watch_tasks = TaskSet()
+        self._arrivals = parts.arrivals
+        self.counts = MailCounts()
+        self._watch = parts.watch
+        parts.watch.add(self)
         self._tasks = TaskSet()
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
@@ -102,9 +110,8 @@ class Injection:
             self._mail.session_team.begin(self._is_wanted_by)
         if member is not None and turn.place.source is Source.CALLER:
             self._guard.prompted(member.agent.codex_id)
-        is_watching = self._watching is not None and not self._watching.done()
-        if not is_watching and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
-            self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
+        if member is not None and self._is_wanted_by(member) and not self._ending.is_set():
+            self._watch.begin()
 
     def why_not(self, thread: Thread, turn: Turn) -> str:
         return ""
@@ -154,7 +161,7 @@ class Injection:
         self._ending.set()
         for timer in self._timers.values():
             timer.cancel()
-        await self._watch_tasks.aclose()
+        await self._watch.aclose()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_GRACE):
                 await self._tasks.join()
@@ -188,19 +195,12 @@ class Injection:
     def _may_have_mail(self, member: Member) -> bool:
         return member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
 
-    async def _watch(self) -> None:
-        poll = self._settings.mail_poll_interval_ms / 1000
-        while not self._mail.has_folder:
-            await self._mail.folder_may_have_come(poll)
-        from codex_mcp.mail.watch import changes  # noqa: PLC0415  only for a team that has mail
+    async def inboxes_changed(self, inboxes: frozenset[Address]) -> None:
+        for member in self._roster:
+            if not inboxes.isdisjoint(self._mail.addresses(member.mailbox)):
+                self._wake(member)
 
-        async with contextlib.aclosing(changes(self._mail.files.layout, self._watched, poll)) as changed:
-            async for inboxes in changed:
-                for member in self._roster:
-                    if not inboxes.isdisjoint(self._mail.addresses(member.mailbox)):
-                        self._wake(member)
-
-    def _watched(self) -> Collection[Address]:
+    def watched(self) -> Collection[Address]:
         wanting = (member for member in self._roster if self._is_wanted_by(member))
         return [address for member in wanting for address in self._mail.watched(member.mailbox)]
 
@@ -229,6 +229,7 @@ class Injection:
 
     async def _deliver_next(self, member: Member) -> bool:
         """Give the next messages to an agent. False: that failed, and is worth another try later."""
+        await self._arrivals.look(member.mailbox)
         for address in self._mail.addresses(member.mailbox):
             is_done = None
             if self._can_have_turn(member):
@@ -262,17 +263,21 @@ class Injection:
         return await self._hand_over(member, batch, self._steered)
 
     async def _hand_over(self, member: Member, batch: Batch, begin: Begin) -> bool:
-        handover = await self._handover()
+        handover, count = await self._handover(), partial(self.counts.add, batch.to, member.agent.principal)
         try:
             turn = await begin(member, batch)
         except (Refused, CoreError):
+            count(Kind.OFFERED, len(batch.messages))
+            count(Kind.FAILED, len(batch.messages))
             await handover.turn_refused(batch)
             raise  # after any other error it is not certain that there is no turn, and the mail counts as offered
         if turn is None:
             await handover.turn_refused(batch)
             return True
+        count(Kind.OFFERED, len(batch.messages))
+        count(Kind.REDELIVERED, len(batch.redelivered))
         turn.mark_delivered()  # no caller asks for its outcome
-        return await self._confirmed(handover, batch, turn)
+        return await self._confirmed(handover, member, batch, turn)
 
     async def _unread(self, member: Member, address: Address) -> tuple[Message, ...]:
         found = await self._mail.messages_at(address, member.mailbox)
@@ -288,6 +293,8 @@ class Injection:
     async def _chosen(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn. What must wait for a while wakes the agent again."""
         choice = await self._guard.choose(address, unread)
+        self.counts.held(address, member.agent.principal, choice.held)
+        self.counts.add(address, member.agent.principal, Kind.EXPIRED, len(choice.superfluous))
         if choice.superfluous:
             await self._mail.files.mark(address, choice.superfluous)
         if choice.free_at is not None:
@@ -325,20 +332,26 @@ class Injection:
             turn.set_purpose(STEERED)
         return turn
 
-    async def _confirmed(self, handover: Handover, batch: Batch, turn: Turn) -> bool:
+    async def _confirmed(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> bool:
         """Mark the mail as read once the core has begun the turn, or has put it into the conversation."""
         if await turn.until_started():
-            await self._delivered(handover, batch)
+            await self._delivered(handover, member, batch)
             return True
+        self.counts.add(batch.to, member.agent.principal, Kind.FAILED, len(batch.messages))
         if not turn.may_be_read:
             await handover.turn_refused(batch)
-        count, name = len(batch.messages), batch.to.agent
-        logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", count, name)
+        left, name = len(batch.messages), batch.to.agent
+        logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", left, name)
         return False
 
-    async def _delivered(self, handover: Handover, batch: Batch) -> None:
+    async def _delivered(self, handover: Handover, member: Member, batch: Batch) -> None:
+        count, now = partial(self.counts.add, batch.to, member.agent.principal), time.time()
+        count(Kind.STARTED, len(batch.messages))
+        for sent_at in (message.sent_at for message in batch.messages if message.sent_at is not None):
+            self.counts.waited(batch.to, member.agent.principal, now - sent_at)
         await self._guard.turn_began(batch.to, batch.messages)
         await handover.turn_started(batch)
+        count(Kind.READ, len(batch.messages))
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
     async def _handover(self) -> Handover:

@@ -68,6 +68,24 @@ class Names:
             return mailbox_of(agent)
         return Mailbox(identity=identity, team=team, principal=principal, mail_since=since)
 
+    async def is_own(self, identity: str, principal: str) -> bool:
+        """Whether a name is this principal's, without making it so. Names of nobody are the user's of this machine."""
+        if any(member.agent.identity == identity for member in self._directory.roster.of(principal)):
+            return True
+        await self._session.ready()
+        owner = (await self._directory.owners()).get(identity, LOCAL)
+        return owner == principal
+
+    async def own_names(self, principal: str) -> list[str]:
+        """The names that are this principal's: those of its agents first, then those with mail alone, and its lead."""
+        agents = {member.agent.identity for member in self._directory.roster.of(principal)}
+        await self._session.ready()
+        owned = [name for name, owner in (await self._directory.owners()).items() if owner == principal]
+        lead = self._settings.lead_identity
+        return [
+            *dict.fromkeys([*sorted(agents), *sorted(owned), *([lead] if await self.is_own(lead, principal) else [])])
+        ]
+
     async def own(self, identity: str, principal: str) -> None:
         """Mail was sent to a name that this principal may use: it is kept for it. Raises NameOwned."""
         await self._session.store.records.own(self._settings.team, identity, principal)

@@ -109,6 +109,10 @@ class TeamMail:
             found.append(own)
         return found
 
+    def has_inbox(self, box: Mailbox) -> bool:
+        """Whether a file with mail of an agent exists."""
+        return any(os.path.lexists(self.files.layout.inbox(address)) for address in self.watched(box))
+
     def watched(self, box: Mailbox) -> list[Address]:
         """Where mail of an agent may come to be."""
         teams = filter(None, dict.fromkeys([self._settings.team, self.session_team.team]))
@@ -124,6 +128,16 @@ class TeamMail:
         if self._is_claude_codes(box, config):
             raise refusals.name_owned(identity)
         return box
+
+    async def own_mailbox(self, identity: str, principal: str) -> Mailbox | None:
+        """The same, if the name is this client's already."""
+        if not await self._names.is_own(identity, principal):
+            return None
+        return await self.mailbox(identity, principal, is_sender=False)
+
+    async def own_names(self, principal: str) -> list[str]:
+        """The names whose mail a client can read without asking for one by name."""
+        return await self._names.own_names(principal)
 
     @property
     def files(self) -> MailStore:
@@ -173,12 +187,12 @@ class TeamMail:
 
     async def unread(self, box: Mailbox, most: int) -> Reading:
         """The oldest unread messages, urgent ones first. They stay unread."""
-        waiting = urgent_first(each for each in await self._messages(box) if not each.is_read)
+        waiting = urgent_first(each for each in await self.messages(box) if not each.is_read)
         return Reading(waiting[:most], len(waiting[most:]))
 
     async def message(self, box: Mailbox, message_id: str) -> Reading:
         """One message, read or not."""
-        found = [each for each in await self._messages(box) if each.id == message_id]
+        found = [each for each in await self.messages(box) if each.id == message_id]
         if not found:
             address = address_for(box)
             raise UnknownMessage(f"cannot find message {message_id[:64]!a} in the inbox of {address}: check the id")
@@ -190,7 +204,7 @@ class TeamMail:
 
     async def pending(self, box: Mailbox) -> int:
         """How many messages are unread."""
-        return sum(not each.is_read for each in await self._messages(box))
+        return sum(not each.is_read for each in await self.messages(box))
 
     async def lead_of(self, team: str) -> Address | None:
         """The lead of a team; else that of the session's team; else the one of our settings, if it has mail."""
@@ -219,7 +233,8 @@ class TeamMail:
         found = (await self.files.read(address)).messages
         return [each for each in found if not (each.sent_at is not None and each.sent_at < box.mail_since)]
 
-    async def _messages(self, box: Mailbox) -> list[Message]:
+    async def messages(self, box: Mailbox) -> list[Message]:
+        """All that are in the inboxes of a name, read or not."""
         found = [await self.messages_at(address, box) for address in await self._places(box)]
         return [message for messages in found for message in messages]
 
