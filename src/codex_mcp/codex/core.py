@@ -136,6 +136,16 @@ class When(StrEnum):
     """Next; the running turn is stopped."""
 
 
+class GoalOrder(Struct, frozen=True):
+    """What a caller wants the goal of a thread to be, once its prompt has begun."""
+
+    objective: str | None = None
+    """None keeps the one that it has."""
+    token_budget: int | None = None
+    status: str = "active"
+    """active, paused or cleared"""
+
+
 class TurnSpec(Struct, frozen=True):
     prompt: str = ""
     images: tuple[str, ...] = ()
@@ -158,6 +168,7 @@ class TurnSpec(Struct, frozen=True):
     """How many turns to drop from the conversation before it starts."""
     is_said: bool = False
     """The conversation contains the prompt already: the model is only asked to go on."""
+    goal: GoalOrder | None = None
 
     @property
     def input(self) -> list[TurnInput]:

@@ -126,6 +126,7 @@ class Team:
                 for member in members
                 if member.thread is not None and member.thread.waiting
             },
+            **_own_work(members),
             "paused": {
                 member.agent.identity: pause.reason
                 for member in members
@@ -256,3 +257,12 @@ class Team:
 
 def _text(fact: object) -> str | None:
     return fact if isinstance(fact, str) else None
+
+
+def _own_work(members: Sequence[Member]) -> dict[str, object]:
+    """The goals and sub-agents of agents, by identity."""
+    own = {member.agent.identity: member.thread.own.described() for member in members if member.thread is not None}
+    return {
+        field: {identity: each[name] for identity, each in own.items() if name in each}
+        for field, name in (("goals", "goal"), ("subagents", "subagents"))
+    }

@@ -14,7 +14,10 @@ from codex_mcp.threads.stopping.stopper import Cores
 
 CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex."
 
-GOAL_PAUSED: Final = 'The agent has a goal from before, which is paused: "{}". It does not go on by itself.'
+GOAL_PAUSED: Final = (
+    'The agent has a goal from before, which is paused: "{}". It does not go on by itself; '
+    "codex-reply with `goal-status: active` lets it go on."
+)
 
 
 class Loading:

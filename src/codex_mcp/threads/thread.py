@@ -357,6 +357,8 @@ class Thread:
         logger.info("turn %s started", turn_id)
         if self.own.unasked.turn_taken(self.id, turn_id):  # Codex had just begun it by itself, and added the prompt
             self._turn_fact_received(TurnStarted(turn_id, turn_id))
+        if turn.spec.goal is not None and turn.place.state not in STOPPED:
+            await self.own.order_goal(turn, turn.spec.goal)
         if turn.place.state in STOPPED:
             await self._stopper.see_to_end(turn)
         elif turn.spec.time_limit is not None:

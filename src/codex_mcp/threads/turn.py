@@ -145,7 +145,7 @@ class Turn:
     def when_read(self, host: Turn | None) -> When:
         """When its prompt is read: at once, if Codex began the running turn by itself."""
         spec = self.spec
-        is_plain = not (spec.review or spec.rollback or spec.output_schema or spec.settings)
+        is_plain = not (spec.review or spec.rollback or spec.output_schema or spec.settings or spec.goal)
         joins = host is not None and host.place.source is Source.CODEX and self.place.source is Source.CALLER
         return When.STEER if joins and is_plain and spec.when is When.QUEUE else spec.when
 

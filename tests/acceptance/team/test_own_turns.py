@@ -19,7 +19,9 @@ async def test_a_goal_keeps_its_agent_busy_and_its_end_is_news_once(team: Team) 
         assert (arch["status"], arch["goal"]["status"]) == ("completed", "active")
         assert 'goes on by itself (goal "make all green")' in str(arch["warnings"])
         await model.wait_for_gate("goal")
-        assert (await server.threads())[arch["codex_id"]]["state"] == "busy"
+        row = (await server.threads())[arch["codex_id"]]
+        assert (row["state"], row["goal"]["status"]) == ("busy", "active")
+        assert (await server.status())["goals"] == {"arch": row["goal"]}
         waiting = server.call("codex_wait", {})
         model.release("goal")
         await server.until(lambda: requests_of(model, arch["threadId"]) >= 6)
@@ -55,7 +57,9 @@ async def test_a_question_of_a_subagent_is_asked_in_its_name_and_obeyed(team: Te
         asked = await server.question()
         assert re.match(r"Sub-agent \S+ of agent arch asks:\nAllow Codex to run", asked["params"]["message"])
         assert asked["params"]["threadId"] == arch["threadId"]
-        assert (await server.threads())[arch["codex_id"]]["state"] == "busy"
+        row = (await server.threads())[arch["codex_id"]]
+        assert (row["state"], row["subagents"][0]["state"]) == ("busy", "busy")
+        assert (await server.status())["subagents"] == {"arch": row["subagents"]}
         server.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {}}})
         (news,) = structured(await server.run("codex_wait", {"ids": ["arch"]}))["finished"]
         assert news["status"] == "completed"

@@ -40,6 +40,13 @@ def test_agents_are_listed_the_last_used_first_and_no_more_than_asked_for() -> N
     result = threads_result([old, new], 1)
     text = checked(result, catalogue.THREADS_OUTPUT)
     assert text.splitlines() == ["new  codex:0123456789ab  idle  /srv on main", "… and 1 more"]
+    own = {
+        "goal": {"objective": "all green", "status": "active"},
+        "subagents": [{"threadId": "c", "name": "Nash", "state": "busy", "tokens": 7}],
+    }
+    listed = threads_result([old], 5, {old.codex_id: own})
+    lines = checked(listed, catalogue.THREADS_OUTPUT).splitlines()
+    assert lines[1:] == ['  goal active: "all green"', "  sub-agent Nash busy, 7 tokens"]
     assert "closed (stale)" in checked(threads_result([old], 5), catalogue.THREADS_OUTPUT)
     assert checked(threads_result([], 5), catalogue.THREADS_OUTPUT) == "There are no agents."
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import contextlib
 from typing import Final
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
-from codex_mcp.codex.core import Core, CoreError
+from codex_mcp.codex.core import Core, CoreError, GoalOrder
 from codex_mcp.wire.app.items import Wire
 from codex_mcp.wire.app.notifications import Goal
 from codex_mcp.wire.app.requests import SetGoal, ThreadId
 
 ACTIVE: Final = "active"
 PAUSED: Final = "paused"
+CLEARED: Final = "cleared"
 
 
 class GoalRead(Wire, frozen=True):
@@ -41,6 +42,16 @@ async def nickname(core: Core, thread_id: str) -> str:
 async def set_goal_status(core: Core, thread_id: str, status: str) -> None:
     """Raises CoreError, also if there is no goal."""
     await core.request("thread/goal/set", SetGoal(thread_id, status=status), Raw)
+
+
+async def order_goal(core: Core, thread_id: str, order: GoalOrder) -> None:
+    """Raises CoreError."""
+    if order.status == CLEARED:
+        await core.request("thread/goal/clear", ThreadId(thread_id), Raw)
+        return
+    objective = UNSET if order.objective is None else order.objective
+    budget = UNSET if order.token_budget is None else order.token_budget
+    await core.request("thread/goal/set", SetGoal(thread_id, order.status, objective, budget), Raw)
 
 
 async def paused_goal(core: Core, thread_id: str) -> str:

@@ -1,10 +1,8 @@
-"""What results say about a thread of what Codex does by itself: its goal, and its sub-agents."""
+"""What results say about a thread of what Codex does by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import msgspec
 
 from codex_mcp.threads.threads import Threads
 
@@ -12,8 +10,4 @@ from codex_mcp.threads.threads import Threads
 def own_work(threads: Threads, thread_id: str) -> Mapping[str, object]:
     """The fields `goal` and `subagents`, if the thread has them."""
     thread = threads.open_thread(thread_id)
-    if thread is None:
-        return {}
-    goal, helpers = thread.own.unasked.goal(thread.id), thread.own.subagents.listed()
-    told: dict[str, object] = {} if goal is None else {"goal": msgspec.to_builtins(goal)}
-    return {**told, "subagents": msgspec.to_builtins(helpers)} if helpers else told
+    return {} if thread is None else thread.own.described()

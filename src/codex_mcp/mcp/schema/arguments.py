@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import When
+from codex_mcp.codex.core import GoalOrder, When
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments, read_some
@@ -26,6 +26,18 @@ class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
     images: tuple[str, ...] = ()
     output_schema: dict[str, object] | None = None
     events: Events | None = None
+    goal: str | None = None
+    goal_tokens: int | None = None
+    goal_status: str | None = None
+
+    @property
+    def goal_order(self) -> GoalOrder | None:
+        """Raises BadArguments."""
+        if self.goal is not None and not self.goal.strip():
+            raise BadArguments(f"{BAD_ARGUMENTS}`goal` is empty; `goal-status: cleared` ends a goal")
+        if self.goal is None and self.goal_tokens is None and self.goal_status is None:
+            return None
+        return GoalOrder(self.goal, self.goal_tokens, self.goal_status or "active")
 
 
 class CodexArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):

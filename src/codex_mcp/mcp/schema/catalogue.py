@@ -66,6 +66,12 @@ CODEX_FIELDS: Final = (
     *COMMON_FIELDS,
 )
 
+GOAL_FIELDS: Final = (
+    Field("goal", "What the agent works towards by itself, turn after turn, once the prompt has been answered."),
+    Field("goal-tokens", "The goal ends when it has used this many tokens.", FieldKind.INTEGER, bounds=(1, 10**12)),
+    Field("goal-status", "What becomes of the goal that it has.", choices=("active", "paused", "cleared")),
+)
+
 WHEN: Final = Field("when", "If busy: wait (default), join the running turn, or stop it.", choices=tuple(When))
 ROLLBACK: Final = Field("rollback", "First drop this many turns; files stay.", FieldKind.INTEGER, bounds=(1, 1000))
 
@@ -188,7 +194,7 @@ CODEX: Final = Tool(
     (*CODEX_FIELDS, *SESSION_FIELDS),
     TURN_OUTPUT,
     read_only=False,
-    unlisted=WRAPPER_FIELDS,
+    unlisted=(*WRAPPER_FIELDS, *GOAL_FIELDS),
     result_chars=LONG_RESULT,
 )
 CODEX_REPLY: Final = Tool(
@@ -199,7 +205,7 @@ CODEX_REPLY: Final = Tool(
     TURN_OUTPUT,
     read_only=False,
     result_chars=LONG_RESULT,
-    unlisted=(ROLLBACK,),
+    unlisted=(ROLLBACK, *GOAL_FIELDS),
 )
 CODEX_WAIT: Final = Tool(
     "codex_wait",

@@ -67,6 +67,7 @@ UNLISTED_START_FIELDS: Final = (
     *(field for field in CODEX_FIELDS if field.name not in {listed.name for listed in START_FIELDS}),
     *SESSION_FIELDS,
     *catalogue.WRAPPER_FIELDS,
+    *catalogue.GOAL_FIELDS,
 )
 
 _COMMON: Final = {field.name: field for field in COMMON_FIELDS}
@@ -84,6 +85,7 @@ UNLISTED_REPLY_FIELDS: Final = (
     Field("conversationId", "Another name of id."),
     AUTO_MAIL,
     REQUEST_ID,
+    *catalogue.GOAL_FIELDS,
     *(field for name, field in _COMMON.items() if name != "background"),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,9 @@ from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Status, Stopped
 
 NEXT_STARTS: Final = "{}: {} starts at once. codex_interrupt again stops it."
+
+OwnWork: TypeAlias = Mapping[str, Mapping[str, object]]
+"""The fields `goal` and `subagents` of agents, by codex_id."""
 
 ERROR_META = "codex-mcp/error"
 """The `_meta` key of the reason for a refusal."""
@@ -67,19 +70,29 @@ def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
     return {"content": [text_block("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
 
 
-def threads_result(agents: Sequence[Agent], limit: int) -> Result:
+def threads_result(agents: Sequence[Agent], limit: int, own: OwnWork | None = None) -> Result:
+    """The list of agents; `own` is what Codex does by itself, for those that have any."""
+    own = own or {}
     shown = sorted(agents, key=lambda agent: agent.last_active, reverse=True)[:limit]
-    rows = [_row(agent) for agent in shown]
+    rows = [{**_row(agent), **own.get(agent.codex_id, {})} for agent in shown]
     lines = [
         f"{agent.identity}  {agent.codex_id}  {agent.thread_state}"
         + (f" ({agent.status})" if not agent.is_active else "")
         + f"  {agent.cwd}"
         + (f" on {agent.branch}" if agent.branch else "")
+        + _own_words(own.get(agent.codex_id, {}))
         for agent in shown
     ]
     if len(agents) > len(shown):
         lines.append(f"… and {len(agents) - len(shown)} more")
     return _result({"threads": rows, "total": len(agents)}, lines or ["There are no agents."])
+
+
+def _own_words(own: Mapping[str, object]) -> str:
+    goal, helpers = _map(own.get("goal")), [_map(each) for each in _list(own.get("subagents"))]
+    words = [f'goal {goal["status"]}: "{goal["objective"]}"'] if goal else []
+    words += [f"sub-agent {each['name']} {each['state']}, {each['tokens']} tokens" for each in helpers]
+    return "".join(f"\n  {each}" for each in words)
 
 
 def _row(agent: Agent) -> dict[str, object]:
@@ -119,10 +132,12 @@ def status_result(status: Mapping[str, object]) -> Result:
     unread = counted(mail, "unread message")
     sentence = f"{runs}. Team {status.get('team')}: {agents}, {unread}, {counted(asked, 'open question')}, {spent}."
     queues, paused, busy = _map(status.get("queues")), _map(status.get("paused")), _list(status.get("busy"))
+    goals, helpers = _map(status.get("goals")), _map(status.get("subagents"))
     rows = [
         f"{name}  {codex_id}  {'busy' if name in busy else 'idle'}"
         + (f"  {counted(queues[name], 'prompt')} waiting" if name in queues else "")
         + (f"  paused: {paused[name]}" if name in paused else "")
+        + _own_words({"goal": goals.get(name), "subagents": helpers.get(name)})
         for name, codex_id in _map(status.get("identities")).items()
     ]
     return _result(status, [sentence, *map(_rate_limit, _list(status.get("rate_limits"))), *rows])

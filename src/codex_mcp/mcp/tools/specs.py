@@ -100,6 +100,7 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
         prompt=arguments.prompt,
         images=tuple(_image(image, cwd) for image in arguments.images),
         output_schema=arguments.output_schema,
+        goal=arguments.goal_order,
     )
 
 
@@ -109,6 +110,8 @@ def reply_turn(arguments: ReplyArguments, cwd: str) -> TurnSpec:
         raise BadArguments(f"{BAD_ARGUMENTS}`output-schema` needs a turn of its own; leave it out, or do not steer")
     if arguments.when is When.STEER and arguments.rollback:
         raise BadArguments(f"{BAD_ARGUMENTS}`rollback` needs a turn of its own; use `when: interrupt`, or wait")
+    if arguments.when is When.STEER and arguments.goal_order is not None:
+        raise BadArguments(f"{BAD_ARGUMENTS}`goal` needs a turn of its own; use `when: interrupt`, or wait")
     return replace(new_turn(arguments, cwd), when=arguments.when, rollback=arguments.rollback)
 
 

@@ -321,7 +321,8 @@ class TeamTools:
     async def _codex_threads(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
         agents = [agent for agent in await self._team.directory.agents(call.principal) if arguments.shows(agent)]
-        return threads_result(agents, int(arguments.limit))
+        own = {agent.codex_id: own_work(self._threads, agent.thread_id or "") for agent in agents if agent.is_active}
+        return threads_result(agents, int(arguments.limit), own)
 
     async def _codex_status(self, call: Call, given: Json) -> Result:
         team_arguments(catalogue.CODEX_STATUS, given, dict)

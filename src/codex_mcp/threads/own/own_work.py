@@ -6,9 +6,11 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol
 
+import msgspec
+
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.conversation.goals import nickname
-from codex_mcp.codex.core import Core, TurnSpec
+from codex_mcp.codex.conversation.goals import nickname, order_goal
+from codex_mcp.codex.core import Core, CoreError, GoalOrder, TurnSpec
 from codex_mcp.codex.facts import Fact, Tokens, TokensCounted, TurnEnded, TurnFact, TurnStarted
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.loading import Loading
@@ -24,6 +26,8 @@ ITSELF: Final = "codex-itself"
 """What the audit calls turns that Codex began."""
 
 GOES_ON: Final = "The agent goes on by itself ({}): codex_wait reports the end, and codex_interrupt stops it."
+
+NOT_ORDERED: Final = "The goal was not changed: {}"
 
 NEAR: Final = 2
 """A limit is near if this many requests of the largest size so far would reach it."""
@@ -67,6 +71,12 @@ class OwnWork:
         """The core has ended, or has unloaded the thread."""
         self.unasked.lost()
         self.subagents.all_ended()
+
+    def described(self) -> dict[str, object]:
+        """Its goal and its sub-agents, if there are any."""
+        goal, helpers = self.unasked.goal(self._host.id), self.subagents.listed()
+        told: dict[str, object] = {} if goal is None else {"goal": msgspec.to_builtins(goal)}
+        return {**told, "subagents": msgspec.to_builtins(helpers)} if helpers else told
 
     async def quiesce(self) -> None:
         """Stop it: the goal, the turns that Codex began, and the sub-agents."""
@@ -214,6 +224,14 @@ class OwnWork:
         """This prompt is about to be sent."""
         turn.ask()
         self.unasked.prompted()
+
+    async def order_goal(self, turn: Turn, order: GoalOrder) -> None:
+        """The turn has begun that is to set or change the goal: so Codex goes on with it when that turn has ended."""
+        try:
+            if turn.core is not None:
+                await order_goal(turn.core, self._host.id, order)
+        except CoreError as exc:
+            turn.record.warn((*turn.record.warnings, NOT_ORDERED.format(exc)))
 
     def _going_on(self) -> str:
         """What goes on after the end of a turn, in words."""

@@ -13,9 +13,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from typing import Final
 
 from msgspec.structs import replace
 
+from codex_mcp.base.printable import foreign
 from codex_mcp.codex.conversation.goals import ACTIVE, PAUSED, set_goal_status
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.codex.facts import Fact, GoalChanged, TurnEnded, TurnStarted
@@ -23,6 +25,9 @@ from codex_mcp.threads.record import Stopped
 from codex_mcp.wire.app.notifications import Goal
 
 logger = logging.getLogger(__name__)
+
+OBJECTIVE_CHARS: Final = 500
+"""The model writes the objective of a goal, and results, lists and warnings repeat it."""
 
 
 class Unasked:
@@ -109,7 +114,7 @@ class Unasked:
                 self._released.discard(thread_id)
             case _:
                 self._let_go(thread_id)
-        self._goals[thread_id] = goal
+        self._goals[thread_id] = replace(goal, objective=foreign(goal.objective, OBJECTIVE_CHARS))
         if self.is_stopping:
             self.mark_paused()
 

@@ -1,0 +1,65 @@
+"""Goals that a caller sets, pauses, resumes and clears."""
+
+import os
+import signal
+
+from tests.support.team.fixtures import Team
+from tests.support.team.own_turns import OWN_TURNS, fence, requests_of
+from tests.support.team.team_server import refusal, structured
+
+TOKENS = 120
+"""Of one request."""
+
+
+async def test_a_goal_of_a_caller_goes_on_after_the_prompt_until_it_is_paused_and_again_after_that(team: Team) -> None:
+    async with team(script=OWN_TURNS) as (server, model):
+        arch = await server.start("hello", identity="arch", goal="all green")
+        assert (arch["content"], arch["goal"]["status"]) == ("Hello.", "active")
+        await model.wait_for_gate("goal")
+        told = structured(await server.run("codex_interrupt", {"identity": "arch"}))
+        assert told["stopped"] == ['Its goal is paused: "all green".']
+        again = await server.reply("arch", "hello", **{"goal-status": "active"})
+        assert (again["content"], again["goal"]["status"]) == ("Hello.", "active")
+        await model.wait_for_gate("goal")
+        cleared = await server.reply("arch", "hello", **{"goal-status": "cleared", "when": "interrupt"})
+        assert (cleared["content"], "goal" in cleared) == ("Hello.", False)
+        before = requests_of(model, arch["threadId"])
+        model.release("goal")
+        await fence(server)
+        assert requests_of(model, arch["threadId"]) == before
+
+
+async def test_a_goal_ends_with_its_tokens_and_that_is_news(team: Team) -> None:
+    async with team(script=OWN_TURNS) as (server, model):
+        model.release("goal")
+        arch = await server.start("hello", identity="arch", goal="all green", **{"goal-tokens": 300})
+        (news,) = structured(await server.run("codex_wait", {"ids": ["arch"]}))["finished"]
+        assert (news["goal"]["status"], news["goal"]["tokenBudget"]) == ("budgetLimited", 300)
+        row = (await server.threads())[arch["codex_id"]]
+        assert (row["goal"], row["state"]) == (news["goal"], "idle")
+        assert row["tokens"] == requests_of(model, arch["threadId"]) * TOKENS
+
+
+async def test_a_goal_is_paused_after_a_restart_and_goes_on_if_a_caller_says_so(team: Team) -> None:
+    async with team("--summary-timeout", "0", script=OWN_TURNS) as (server, model):
+        arch = await server.start("hello", identity="arch", goal="all green")
+        await model.wait_for_gate("goal")
+        os.kill(server.process.pid, signal.SIGKILL)
+        await server.exit_code()
+    async with team(script=OWN_TURNS) as (server, model):
+        told = await server.start("hello", codex_id=arch["codex_id"])
+        assert "`goal-status: active` lets it go on" in str(told["warnings"])
+        assert (await server.threads())[arch["codex_id"]]["goal"]["status"] == "paused"
+        await server.reply("arch", "hello", **{"goal-status": "active"})
+        await model.wait_for_gate("goal")
+        await server.run("codex_interrupt", {"identity": "arch"})
+
+
+async def test_orders_that_cannot_be_obeyed_are_refused_or_told(team: Team) -> None:
+    async with team(script=OWN_TURNS) as (server, _):
+        assert "`goal` is empty" in refusal(await server.run("codex", {"prompt": "hello", "goal": " "}))
+        steer = {"id": "arch", "prompt": "hello", "when": "steer", "goal": "all green"}
+        await server.start("hello", identity="arch")
+        assert "needs a turn of its own" in refusal(await server.run("codex-reply", steer))
+        told = await server.reply("arch", "hello", **{"goal-status": "active"})
+        assert "The goal was not changed" in str(told["warnings"])
