@@ -26,6 +26,8 @@ class TurnEnded(Struct, frozen=True):
     status: str
     """completed, interrupted or failed"""
     error: str | None
+    code: str = ""
+    """The kind of error, in snake_case; empty if the core does not say."""
 
 
 class MessageSaid(Struct, frozen=True):
@@ -222,7 +224,15 @@ def _file_change(update: items.FileUpdate) -> FileChange:
 
 def _turn_ended(note: notifications.TurnCompleted) -> Fact:
     turn = note.turn
-    return TurnEnded(turn.id, turn.status, turn.error.message if turn.error is not None else None)
+    if turn.error is None:
+        return TurnEnded(turn.id, turn.status, None)
+    return TurnEnded(turn.id, turn.status, turn.error.message, _code(turn.error.codex_error_info))
+
+
+def _code(info: object) -> str:
+    """A codexErrorInfo is a name, or a name with details."""
+    name = next(iter(info), "") if isinstance(info, dict) else info
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name) if isinstance(name, str) else ""
 
 
 def _tokens_counted(note: notifications.UsageUpdated) -> Fact:

@@ -134,6 +134,7 @@ class Team:
             },
             "usage": await self._usage(principal),
             "rate_limits": described(self._threads.account.rate_limits),
+            "account_paused_until": self._threads.account.paused_until,
             **await self._mail_of(members),
             "mail": self.injection.counts.of(principal),
             "state": {"lease": self.session.lease, "trouble": self.session.trouble},

@@ -5,6 +5,7 @@ Keys are thread ids, codex_ids and callers. A key has no entry unless a caller w
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -71,9 +72,14 @@ class ChangeListener:
         self._changes.tell(thread.id)
 
     def why_not(self, thread: Thread, turn: Turn) -> str:
-        return next(filter(None, (listener.why_not(thread, turn) for listener in self._listeners)), "")
+        why = next(filter(None, (listener.why_not(thread, turn) for listener in self._listeners)), "")
+        if why or turn.record.has_begun or _has_other_account(thread):
+            return why
+        return self._account.admit(time.time())
 
     def why_no_more(self, thread: Thread, ahead: int) -> str:
+        if not _has_other_account(thread) and (why := self._account.why_not(time.time())):
+            return why
         return next(filter(None, (listener.why_no_more(thread, ahead) for listener in self._listeners)), "")
 
     def turn_begun_by_codex(self, thread: Thread) -> None:
@@ -87,6 +93,8 @@ class ChangeListener:
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         if turn.joins is None:
             self._counts.turns[turn.outcome.status] += 1
+            if not _has_other_account(thread):
+                self._account.turn_ended(turn.outcome)
         for listener in self._listeners:
             listener.turn_concluded(thread, turn)
         self._changes.tell(thread.id, ANY_THREAD)
@@ -100,6 +108,11 @@ class ChangeListener:
         self._counts.decisions[word] += 1
         for listener in self._listeners:
             listener.question_decided(thread, turn, word)
+
+
+def _has_other_account(thread: Thread) -> bool:
+    """It has a provider of its own."""
+    return any(key.startswith("model_provider") for key in thread.spec.config)
 
 
 def _model(thread: Thread, turn: Turn) -> str:

@@ -28,6 +28,14 @@ from codex_mcp.codex.facts import (
 from codex_mcp.git.worktree import Work
 from codex_mcp.threads.token_meter import added
 
+USAGE_LIMIT: Final = "usage_limit"
+CODES: Final = {
+    "usage_limit_exceeded": USAGE_LIMIT,
+    "server_overloaded": "server_overloaded",
+    "response_too_many_failed_attempts": "too_many_failures",
+}
+"""What results call the failures of an account or a provider, by Codex's own names. Others are told in words only."""
+
 LONGEST_UNFINISHED: Final = 1024 * 1024
 """Characters kept of an unfinished message, more than a model writes at once."""
 
@@ -37,6 +45,15 @@ class Status(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+
+
+class TurnError(Struct, frozen=True, omit_defaults=True):
+    code: str
+    """One of the values of `CODES`; `usage_limit` if the account has reached its limit."""
+    kind: str = ""
+    """Which limit, if Codex says so: workspace_owner_credits_depleted and the like."""
+    resets_at: int | None = None
+    """When the limit ends, in seconds since the epoch, if that is known."""
 
 
 class Outcome(Struct, frozen=True):
@@ -52,6 +69,8 @@ class Outcome(Struct, frozen=True):
     """Tokens of this turn alone."""
     files: tuple[FileChange, ...]
     seconds: float
+    error: TurnError | None = None
+    """What kind of failure it was, if the core says so."""
     cost: float | None = None
     """What its tokens cost; None if the price of its model is not known."""
     warnings: tuple[str, ...] = ()
@@ -92,6 +111,7 @@ class Record:
         """The core has announced its start."""
         self._usage: Tokens | None = None
         self._price: Price | None = None
+        self._code = ""
         self._files: dict[str, FileChange] = {}
         self._work: Work | None = None
         self._commands: dict[str, None] = {}  # an ordered set
@@ -151,8 +171,9 @@ class Record:
                 self._usage = added(self._usage, used)
             case ErrorReported(message=message, will_retry=False):
                 self.failure = message
-            case TurnEnded(status=status, error=error):
+            case TurnEnded(status=status, error=error, code=code):
                 self._ended(status, error)
+                self._code = code
         self.activity = _activity(fact) or self.activity
 
     def _is_counted(self, fact: Fact) -> bool:
@@ -237,6 +258,7 @@ class Record:
             usage=self._usage,
             files=tuple(change for change in self._files.values() if change.kind),
             seconds=now - self.began,
+            error=TurnError(CODES[self._code]) if self._code in CODES else None,
             cost=self._cost(),
             warnings=self.warnings,
             work=self._work,

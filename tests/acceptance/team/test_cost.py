@@ -12,6 +12,10 @@ PRICES = ("--prices", "gpt-5.5=10/1/100")
 TURN = (5_000 * 10 + 5_000 * 1 + 200 * 100) / 1e6
 
 
+RESET = int(time.time()) + 7200
+HEADERS = f'{{ x-codex-primary-used-percent = "100", x-codex-primary-reset-at = "{RESET}" }}'
+
+
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "costs.toml"
@@ -27,6 +31,12 @@ steps = [{{ say = "done" }}]
 x-codex-primary-used-percent = "91"
 x-codex-primary-window-minutes = "300"
 x-codex-primary-reset-at = "{int(time.time()) + 3600}"
+
+[scenes.wall]
+steps = [{{ fail = 429, body = '{{"error": {{"type": "usage_limit_reached", "message": ""}}}}', headers = {HEADERS} }}]
+
+[scenes.quota]
+steps = [{{ fail = 429, body = '{{"error": {{"type": "insufficient_quota", "message": "no"}}}}' }}]
 """)
     return path
 
@@ -95,3 +105,21 @@ async def test_a_server_without_a_team_tells_the_same(tmp_path: Path, script: Pa
         assert done["cost"] == pytest.approx(TURN)
         near = (await server.run("codex", {"prompt": work("near")}))["structuredContent"]
         assert "91 %" in near["warnings"][0]
+
+
+async def test_an_account_that_has_reached_its_limit_gets_no_request_of_other_agents(team: Team, script: Path) -> None:
+    async with team(script=script) as (server, model):
+        wall = (await server.run("codex", {"prompt": work("wall"), "identity": "arch"}))["structuredContent"]
+        assert (wall["status"], wall["error"]) == ("failed", {"code": "usage_limit", "resets_at": RESET})
+        assert (await server.status())["account_paused_until"] == RESET
+        before = len(model.requests)
+        other = (await server.run("codex", {"prompt": work(), "identity": "dev"}))["structuredContent"]
+        assert "the account has reached its usage limit, which ends in 1" in other["content"]
+        assert len(model.requests) == before
+
+
+async def test_a_limit_without_a_known_end_stops_nobody_else(team: Team, script: Path) -> None:
+    async with team(script=script) as (server, _model):
+        wall = (await server.run("codex", {"prompt": work("quota"), "identity": "arch"}))["structuredContent"]
+        assert (wall["status"], wall["error"]) == ("failed", {"code": "usage_limit"})
+        assert (await server.start(work(), identity="dev"))["status"] == "completed"

@@ -141,6 +141,7 @@ class Follower:
     def _warned(self, outcome: Outcome) -> Outcome:
         if outcome.status is Status.RUNNING:
             return outcome
+        outcome = self._threads.account.explained(outcome)
         return replace(outcome, warnings=(*outcome.warnings, *self._says.warns(outcome.thread_id)))
 
     def reader(self, call: Call) -> Reader:

@@ -185,6 +185,8 @@ def described(
     }
     if outcome.usage is not None:
         described["usage"] = msgspec.to_builtins(outcome.usage)
+    if outcome.error is not None:
+        described["error"] = msgspec.to_builtins(outcome.error)
     if outcome.cost is not None:
         described["cost"] = round(outcome.cost, 6)
     if outcome.warnings:

@@ -11,6 +11,8 @@ from msgspec import Struct
 NEAR: Final = 80
 """Percent of a limit from which on results warn."""
 
+FULL: Final = 100
+
 MINUTES: Final = ((7 * 24 * 60, "week"), (24 * 60, "day"), (60, "hour"))
 
 
@@ -24,6 +26,8 @@ class Window(Struct, frozen=True, rename="camel"):
 class RateLimits(Struct, frozen=True, rename="camel"):
     primary: Window | None = None
     secondary: Window | None = None
+    rate_limit_reached_type: str | None = None
+    """Why the account refuses requests, if it says so and no window explains it."""
 
     @property
     def windows(self) -> list[Window]:
@@ -39,6 +43,12 @@ def rate_limits_from(reported: Mapping[str, object]) -> RateLimits:
         return msgspec.convert(reported, RateLimits)
     except msgspec.ValidationError:
         return NONE_KNOWN
+
+
+def resets_at(limits: RateLimits, now: float) -> int | None:
+    """When the account takes requests again: at the end of the last window that is used up. None if unknown."""
+    ends = [each.resets_at for each in limits.windows if each.used_percent >= FULL and each.resets_at is not None]
+    return max((end for end in ends if end > now), default=None)
 
 
 def described(limits: RateLimits) -> list[dict[str, object]]:
