@@ -17,8 +17,8 @@ from codex_mcp.base.processes.offspring import PROC
 DEEPEST: Final = 256
 """Ancestors of a process that are followed. Nothing is known of one with more: agents can fork without end."""
 
-FIRST_NAMESPACE: Final = 0xEFFFFFFC
-"""PROC_PID_INIT_INO of linux/proc_ns.h."""
+FIRST_NAMESPACES: Final = {"pid": 0xEFFFFFFC, "user": 0xEFFFFFFD}
+"""PROC_PID_INIT_INO and PROC_USER_INIT_INO of linux/proc_ns.h."""
 
 TRIES: Final = 20
 """For a process whose ancestors end while they are read."""
@@ -121,9 +121,11 @@ def is_elsewhere(pid: int) -> bool:
 
 
 def sees_all() -> bool:
-    """Whether we are in the machine's first namespace of processes, so that none is out of sight."""
+    """Whether we are in the machine's first namespaces of processes and users, so that no process is out of sight."""
     with contextlib.suppress(OSError):
-        return os.readlink(f"{PROC}/self/ns/pid") == f"pid:[{FIRST_NAMESPACE}]"
+        return all(
+            os.readlink(f"{PROC}/self/ns/{kind}") == f"{kind}:[{first}]" for kind, first in FIRST_NAMESPACES.items()
+        )
     return False
 
 
