@@ -1,8 +1,9 @@
 """The WebSockets of our web servers.
 
-A `LimitedSocket` has limits that uvicorn lacks: the bytes and the time of a message that is not complete, and how long
-a client may read nothing. A `DirectSocket` also has no task between the wire and its owner: messages are delivered and
-written within the pass of the event loop in which they arrive. A rendezvous needs half the time per message this way.
+A `LimitedSocket` has limits that uvicorn lacks: the bytes and the time of a message that is not complete, how long a
+client may read nothing, and how many of its pings are answered meanwhile. A `DirectSocket` also has no task between the
+wire and its owner: messages are delivered and written within the pass of the event loop in which they arrive. A
+rendezvous needs half the time per message this way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from uvicorn._types import ASGIReceiveEvent
+from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode
 from websockets.protocol import State
@@ -27,13 +28,19 @@ from codex_mcp.transports.websocket import frame_header
 logger = logging.getLogger(__name__)
 
 TOO_LATE: Final = "a message did not arrive completely in time"
-TOO_MANY_BYTES: Final = "too many bytes of unfinished messages; finish one before the next"
+TOO_MANY_BYTES: Final = "too many bytes of unfinished messages and of answers that were not read"
 """Why a WebSocket is closed."""
 
 DIRECT: Final = "codex_mcp.direct"
 """In a WebSocket's scope: its DirectSocket."""
 
 BINARY: Final = 0x2
+
+MAX_PONGS: Final = COUNTED_FROM
+"""Bytes of unread answers to pings above which a client is not read until it has taken everything."""
+
+WRITE_COST: Final = 256
+"""Bytes that the event loop needs for each write that waits, besides its data."""
 
 
 class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
@@ -45,6 +52,9 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         self._is_counted = False
         self._input_began = 0.0
         self._input_timer: asyncio.TimerHandle | None = None
+        self._pongs = 0
+        self._write_limits = (COUNTED_FROM, COUNTED_FROM // 4)
+        self._is_held = False
         self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -61,19 +71,68 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     def use(self) -> Use:
         return Use(Rank.BUSY if self._unfinished() else Rank.QUIET)
 
+    @property
+    def unsent(self) -> int:
+        return self.transport.get_write_buffer_size()
+
     def held_bytes(self) -> int:
-        return self._unfinished()
+        return self._unfinished() + self.unsent
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        self._take(data)
+        self._answer_pings()
         self._count_input()
+
+    def _take(self, data: bytes) -> None:
+        super().data_received(data)
 
     async def receive(self) -> ASGIReceiveEvent:
         was_paused = self.read_paused
-        event = await super().receive()
+        event = await super().receive()  # resumes reading
         if was_paused:
             self._input_began = self.loop.time()  # its client could not go on before
+        self._choose_reading()
         return event
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send a message, or close; the latter resumes reading."""
+        await super().send(message)
+        self._choose_reading()
+
+    def resume_writing(self) -> None:
+        if self._is_flooding:
+            self._pongs = 0
+            self.transport.set_write_buffer_limits(*self._write_limits)
+            self._choose_reading()
+        super().resume_writing()
+
+    @property
+    def _is_flooding(self) -> bool:
+        return self._pongs > MAX_PONGS
+
+    def handle_ping(self) -> None:
+        """`_answer_pings` answers all pings of a read with one write: a write that waits needs more than its bytes."""
+
+    def _answer_pings(self) -> None:
+        pongs = b"".join(self.conn.data_to_send())
+        if not pongs or self.transport.is_closing():
+            return
+        if not self.unsent:
+            self._pongs = 0
+        self.transport.write(pongs)
+        if self.unsent:
+            self._pongs += len(pongs) + WRITE_COST
+        if self._is_flooding:
+            self.transport.set_write_buffer_limits(high=0)  # `resume_writing` comes when everything is sent
+            self._choose_reading()
+
+    def _choose_reading(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.read_paused or self._is_held or self._is_flooding:
+            self.transport.pause_reading()
+        else:
+            self.transport.resume_reading()
 
     def _unfinished(self) -> int:
         """Bytes of a message that has not arrived completely."""
@@ -92,9 +151,10 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
             self._input_began = self.loop.time()
             if self._input_timer is None:
                 self._watch_input()
-        if size >= COUNTED_FROM or self._is_counted:
-            self._is_counted = size >= COUNTED_FROM
-            if not self.holds(self.held_bytes() if self._is_counted else 0):
+        held = self.held_bytes()
+        if held >= COUNTED_FROM or self._is_counted:
+            self._is_counted = held >= COUNTED_FROM
+            if not self.holds(held if self._is_counted else 0):
                 self._break_off(TOO_MANY_BYTES)
 
     def _watch_input(self) -> None:
@@ -119,7 +179,10 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
             self.conn.send_close(CloseCode.POLICY_VIOLATION, why)
             self.transport.write(b"".join(self.conn.data_to_send()))
         self._drop_input()
-        self.transport.close()
+        if self.unsent < COUNTED_FROM:
+            self.transport.close()
+        else:
+            self.transport.abort()  # it does not read, so it would keep them
 
     def _drop_input(self) -> None:
         # At once: closed sockets are cycles of objects, which wait for the garbage collector.
@@ -147,7 +210,6 @@ class DirectSocket(LimitedSocket):
         super().__init__(*args, limits=limits, **kwargs)
         self._listener: DirectListener | None = None
         self._messages = MaskedMessages(self.config.ws_max_size)
-        self._is_held = False
         self._is_early = False
         """The client sent something before its handshake was answered; the library goes on reading it."""
 
@@ -163,7 +225,9 @@ class DirectSocket(LimitedSocket):
     def deliver_to(self, listener: DirectListener, enough: int) -> None:
         """After the accept. `enough`: unsent bytes above which there is no room, until a quarter is left."""
         self._listener = listener
-        self.transport.set_write_buffer_limits(high=enough, low=enough // 4)
+        self._write_limits = (enough, enough // 4)
+        if not self._is_flooding:
+            self.transport.set_write_buffer_limits(*self._write_limits)
         early = [self.queue.get_nowait() for _ in range(self.queue.qsize())]
         for event in early:
             message: bytes | None = event.get("bytes")  # type: ignore[assignment]
@@ -171,13 +235,8 @@ class DirectSocket(LimitedSocket):
                 self.queue.put_nowait(event)
             else:
                 listener.message_received(message)
-        if not self._is_held and self.read_paused:
-            self.read_paused = False
-            self.release()
-
-    @property
-    def unsent(self) -> int:
-        return self.transport.get_write_buffer_size()
+        self.read_paused = False
+        self._choose_reading()
 
     def has_room_for(self, size: int) -> bool:
         """Whether so much more may wait to be sent. False: the server holds too many bytes."""
@@ -190,24 +249,17 @@ class DirectSocket(LimitedSocket):
     def send_message(self, message: bytes) -> None:
         """Queue it, however much waits already."""
         if self.handshake_complete and self.conn.state is State.OPEN and not self.transport.is_closing():
+            self._answer_pings()  # they came before
             self.transport.writelines([frame_header(len(message), BINARY), message])
 
     def hold(self) -> None:
         """Read nothing until `release`."""
         self._is_held = True
-        if not self.transport.is_closing():
-            self.transport.pause_reading()
+        self._choose_reading()
 
     def release(self) -> None:
         self._is_held = False
-        if not self.transport.is_closing():
-            self.transport.resume_reading()
-
-    async def receive(self) -> ASGIReceiveEvent:
-        event = await super().receive()  # resumes reading
-        if self._is_held:
-            self.hold()
-        return event
+        self._choose_reading()
 
     def close_with(self, code: int, reason: str) -> None:
         """Send what is queued, then close. May be called twice."""
@@ -220,23 +272,19 @@ class DirectSocket(LimitedSocket):
         self.release()  # its answer is read
         self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)
 
-    def data_received(self, data: bytes) -> None:
+    def _take(self, data: bytes) -> None:
         if self._listener is None or self._is_early:
             self._is_early = self.handshake_initiated
-            super().data_received(data)
+            super()._take(data)
             return
         for each in self._messages.feed(data):
             if not isinstance(each, Message):
-                super().data_received(each.raw)
+                super()._take(each.raw)
             elif not self.close_sent:
                 self._listener.message_received(each.data)
-        self._count_input()
 
     def _unfinished(self) -> int:
         return self._messages.held + super()._unfinished()
-
-    def held_bytes(self) -> int:
-        return self._unfinished() + self.unsent
 
     def send_receive_event_to_app(self) -> None:
         """A message that the library has read: one in fragments, a text, or an early one."""
