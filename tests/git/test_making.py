@@ -105,6 +105,44 @@ def test_the_agent_works_in_the_same_folder_of_its_worktree(checkout: Path) -> N
     assert (inner.cwd, inner.common) == (f"{inner.path}/sub", worktree.common)
 
 
+@pytest.mark.parametrize("replaced", ["sub", "sub/deep"])
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_the_agent_s_folder_is_never_a_link(tmp_path: Path, replaced: str, kind: str) -> None:
+    """Neither one that the agent has committed nor one that somebody has put there since."""
+    checkout = repository(tmp_path / "repo", **{"a": "one\n", "sub/deep/b": "two\n"})
+    (tmp_path / "victim/deep").mkdir(parents=True)
+    worktree = make(asked(checkout, "sub/deep")).worktree
+    folder = Path(worktree.path, replaced)
+    shutil.rmtree(folder)
+    folder.write_text("x") if kind == "file" else folder.symlink_to(tmp_path / "victim")
+    with pytest.raises(
+        Refused, match="sub/deep, or one on the way to it, is a link or a file; put a folder in its place"
+    ):
+        open_again(worktree)
+    agents_git(worktree.path, "add", "-A")
+    agents_git(worktree.path, "commit", "-qm", "evil")
+    left = close(worktree)
+    assert left.why is None
+    with pytest.raises(
+        GitFailed, match=r"in branch codex/arch, the agent's folder sub/deep.* is a link or a file; commit"
+    ):
+        open_again(left.worktree)
+    assert (os.listdir(tmp_path / "victim"), left_in(checkout)[1]) == (["deep"], [Path(worktree.record + ".json").name])
+    git(checkout, "checkout", "-q", "codex/arch")
+    git(checkout, "revert", "--no-edit", "HEAD")
+    git(checkout, "checkout", "-q", "main")
+    assert os.listdir(open_again(left.worktree).worktree.cwd) == ["b"]
+
+
+def test_a_missing_folder_of_the_agent_becomes_an_empty_one(checkout: Path) -> None:
+    worktree = make(asked(checkout, "sub")).worktree
+    shutil.rmtree(worktree.cwd)
+    assert os.listdir(open_again(worktree).worktree.cwd) == []
+    agents_git(worktree.path, "commit", "-qam", "removes the folder")
+    left = close(worktree)
+    assert os.listdir(open_again(left.worktree).worktree.cwd) == []
+
+
 def test_a_folder_that_is_in_the_way_is_left_alone(checkout: Path) -> None:
     (Path(asked(checkout).path) / "x").mkdir(parents=True)
     with pytest.raises(Refused, match="exists already; move it away"):

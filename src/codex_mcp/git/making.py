@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Final
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import copy_regular
+from codex_mcp.base.files import copy_regular, open_without_links
 from codex_mcp.git import records
 from codex_mcp.git.layout import branch_state, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
@@ -91,6 +92,21 @@ def make_again(worktree: Worktree) -> Made:
     before = f"branch {worktree.branch} is checked out in {where}" if where else f"branch {worktree.branch} is gone"
     made = _added(replace(worktree, tip=tip))
     return Made(made, (f"The agent goes on in branch {made.branch}, at commit {tip[:7]}: {before}.",))
+
+
+def enter(worktree: Worktree) -> str | None:
+    """Make sure that the agent's folder is there; an empty one replaces a missing one. Returns why it cannot be used.
+
+    The agent can commit a link in the place of each folder on the way to it, and what it links to would become the
+    folder in which Codex runs git and lets the agent write. Raises OSError.
+    """
+    try:
+        os.close(open_without_links(os.path.join(os.path.realpath(worktree.path), worktree.subfolder), create=True))
+    except OSError as exc:
+        if exc.errno not in {errno.ENOTDIR, errno.ELOOP}:
+            raise
+        return f"the agent's folder {worktree.subfolder}, or one on the way to it, is a link or a file"
+    return None
 
 
 def undo(worktree: Worktree) -> None:
@@ -184,8 +200,8 @@ def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
             repository(making).ask("update-ref", *words)
         lay_out(making)
         _check_out(making)
-        if not os.path.isdir(making.cwd):
-            raise GitFailed(f"git has made no folder {making.cwd}")
+        if why := enter(making):
+            raise GitFailed(f"in branch {making.branch}, {why}; commit a folder in its place, or start a new agent")
         ready = replace(making, state=State.READY, is_new=False)
         records.write_record(ready)
     except (GitFailed, OSError) as exc:

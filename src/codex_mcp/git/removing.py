@@ -12,7 +12,7 @@ from codex_mcp.base.files import write_whole
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, logged_in, told_in
 from codex_mcp.git.layout import branch_state, fill_index, ours, repository
-from codex_mcp.git.making import Made, make_again, taken_branches, undo
+from codex_mcp.git.making import Made, enter, make_again, taken_branches, undo
 from codex_mcp.git.publishing import publish, signature, take
 from codex_mcp.git.running import Git
 from codex_mcp.git.worktree import (
@@ -70,6 +70,8 @@ def open_again(worktree: Worktree) -> Made:
     if worktree.state is State.READY and os.path.isdir(worktree.path):
         if not os.path.isdir(worktree.own_git) or not os.path.isdir(worktree.view):
             raise Refused(f"{worktree.path} is no worktree any longer; move {worktree.folder} away, then try again")
+        if why := enter(worktree):
+            raise Refused(f"the worktree {worktree.path} cannot be used: {why}; put a folder in its place")
         return Made(worktree)
     left = close(worktree)
     if left.why is None:

@@ -68,15 +68,18 @@ class Workplaces:
             self._placed(member, made)
 
     async def restore(self, member: Member) -> None:
-        """Before the next turn of an idle agent: if somebody has removed its folder, make it again, or say so."""
+        """Before the next turn of an idle agent: if somebody has removed its folder, make it again, or say so.
+
+        Raises Refused, GitFailed.
+        """
         cwd = member.agent.cwd
-        if is_elsewhere(member.agent.environment) or await in_thread(os.path.isdir, cwd):
+        if is_elsewhere(member.agent.environment):
             return
-        if member.agent.worktree is None:
-            member.add_warning(GONE.format(cwd))
-            return
-        await self.make_again(member)
-        member.add_warning(MADE_AGAIN.format(cwd))
+        is_gone = not await in_thread(os.path.isdir, cwd)
+        if member.agent.worktree is not None:
+            await self.make_again(member)  # which also looks for links in the place of its folders
+        if is_gone:
+            member.add_warning((GONE if member.agent.worktree is None else MADE_AGAIN).format(cwd))
 
     async def undo(self, member: Member) -> None:
         """Remove the worktree of an agent that could not be started, with its branch."""

@@ -13,6 +13,7 @@ from tests.support.repositories import branches, git, repository
 from tests.support.servers.commands import command
 from tests.support.team.fixtures import Team
 from tests.support.team.scenes import TEAM_SCRIPT
+from tests.support.team.team_server import refusal
 
 SUPPORT = Path(__file__).parents[2] / "support/team"
 
@@ -98,3 +99,65 @@ async def test_agents_in_other_sandboxes_use_what_everyone_sees(team: Team, chec
     assert git(checkout, "log", "--format=%s", "main..codex/arch") == (
         "" if sandbox == "read-only" else "made-by-agent"
     )
+
+
+SWAP = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+victim = sys.argv[1]
+os.makedirs("../../other", exist_ok=True)
+def tried(name, act):
+    try:
+        act()
+        print("done:", name)
+    except OSError as exc:
+        print("refused:", name, exc.errno)
+def exchange(one, other):
+    if libc.renameat2(-100, one.encode(), -100, other.encode(), 2):
+        raise OSError(ctypes.get_errno(), one)
+for place in (os.getcwd(), os.path.dirname(os.getcwd()), os.path.dirname(os.path.dirname(os.getcwd()))):
+    tried("rename", lambda: os.rename(place, place + ".away"))
+    tried("rmdir", lambda: os.rmdir(place))
+    tried("replace", lambda: os.rename(os.path.join(place, "../other"), place))
+    tried("exchange", lambda: exchange(place, "../../other"))
+    tried("link", lambda: os.symlink(victim, place))
+for name in (".git", ".agents", ".codex", "../.git", "../.codex", "../../.agents", "../../.codex"):
+    tried("protected", lambda: os.makedirs(name) or open(name + "/config", "x"))
+for name in ("mine", "../mine", "../../mine"):
+    open(name, "w").close()
+print("written")
+"""
+
+
+async def test_the_folder_of_an_agent_cannot_become_a_link(team: Team, tmp_path: Path) -> None:
+    """Its commands cannot replace it, or a folder on the way to it; a link that it commits there ends a resume."""
+    checkout = repository(tmp_path / "repo", **{"sub/deep/b": "x\n", "sub/deep/swap.py": SWAP})
+    victim = repository(tmp_path / "victim", **{"deep/mine": "mine\n"})
+    plant = (
+        f"python3 swap.py {victim}; rm ../mine ../../mine mine; rmdir ../../other;"
+        f" export GIT_INDEX_FILE=$PWD/index; git read-tree HEAD; git rm -rq --cached .;"
+        f" link=$(printf %s {victim} | git hash-object -w --stdin);"
+        " git update-index --add --cacheinfo 120000,$link,sub;"
+        " made=$(git commit-tree $(git write-tree) -p HEAD -m evil); unset GIT_INDEX_FILE; rm index;"
+        " git checkout -q --detach; git update-ref refs/heads/codex/arch $made; echo planted"
+    )
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        done = await server.start(run(plant), identity="arch", cwd=str(checkout / "sub/deep"), **WRITING)
+        assert "written" in done["content"], done
+        assert "planted" in done["content"], done
+        assert "done:" not in done["content"], done
+        assert done["content"].count("refused: rename 16") >= 2, done  # EBUSY: a mount of its own
+        tree = Path(done["worktree"]["path"])
+        assert git(checkout, "ls-tree", "codex/arch").startswith("120000 blob"), done
+        (tree / "sub").rename(tree / "away")
+        (tree / "sub").symlink_to(victim)
+        refused = await server.run("codex-reply", {"identity": "arch", "prompt": run("echo x >>mine")})
+        assert "is a link or a file; put a folder in its place" in refusal(refused)
+        (tree / "sub").unlink()
+        (tree / "away").rename(tree / "sub")
+        assert "again" in (await server.reply("arch", run("echo again")))["content"]
+        assert (await server.close_agent("arch"))["worktree"]["path"] is None
+        refused = await server.run("codex", {"codex_id": done["codex_id"], "prompt": run("echo x >>mine")})
+        assert "in branch codex/arch, the agent's folder sub/deep" in refusal(refused)
+    assert (victim / "deep/mine").read_text() == "mine\n"
+    assert git(victim, "status", "--porcelain") == ""

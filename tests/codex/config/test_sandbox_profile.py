@@ -31,6 +31,14 @@ def test_a_policy_becomes_a_profile() -> None:
         },
         "network": {"enabled": True},
     }
+    named = profile_of(NETWORK, {"/tree": "write", "/tree/sub": "write"})
+    assert named["filesystem"] == {
+        ":root": "read",
+        ":slash_tmp": "write",
+        "/more": "write",
+        "/tree": "write",
+        "/tree/sub": "write",
+    }
     assert profile_of({"type": "readOnly"}, {"/secret": "deny"}) == {
         "filesystem": {":root": "read", "/secret": "deny"},
         "network": {"enabled": False},
@@ -93,3 +101,22 @@ async def test_the_real_codex_treats_policy_and_profile_alike(tmp_path: Path) ->
                 assert "wrote inside" in told[0]
                 assert "kept .git/x" in told[0]
                 assert ("refused" in told[0]) is policy["networkAccess"]
+
+
+async def test_a_thread_whose_workspace_is_named_cannot_write_where_a_link_leads(tmp_path: Path) -> None:
+    home, tree, victim = tmp_path / "home", tmp_path / "home/tree", tmp_path / "home/victim"
+    for folder in (home, tree, victim):
+        folder.mkdir()
+    (tree / "sub").symlink_to(victim)
+    policy: Json = {"type": "workspaceWrite", "excludeTmpdirEnvVar": True, "excludeSlashTmp": True}
+    command = f"touch {victim}/x; touch {tree}/x; pwd -P"
+    async with ScriptedModel(load_script(TOUR)) as model, AppServer(home, model.codex_overrides()) as server:
+        thread = await server.start_thread(
+            cwd=str(tree / "sub"),
+            approvalPolicy="never",
+            sandbox="read-only",
+            config={TABLE: profile_of(policy, {str(tree): "write"})},
+        )
+        await server.request("thread/settings/update", {"threadId": thread, "permissions": OURS})
+        turn = await server.finish_turn(await server.start_turn(thread, f'[[scene: run cmd="{command}"]]'))
+    assert (list(victim.iterdir()), (tree / "x").exists()) == ([], True), turn.text

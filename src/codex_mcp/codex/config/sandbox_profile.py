@@ -29,10 +29,15 @@ WORKSPACE: Final = "workspaceWrite"
 
 
 def profile_of(policy: Mapping[str, object], entries: Mapping[str, str]) -> dict[str, object]:
-    """The profile for `workspaceWrite` or `readOnly`, as the app-server spells them, with `entries`: path → access."""
+    """The profile for `workspaceWrite` or `readOnly`, as the app-server spells them, with `entries`: path → access.
+
+    Entries that let a thread write name its whole workspace. Its folder, which Codex would otherwise add after
+    following links, then adds nothing.
+    """
     files: dict[str, object] = {":root": READ}
     if policy.get("type") == WORKSPACE:
-        files[":workspace_roots"] = WRITE
+        if WRITE not in entries.values():
+            files[":workspace_roots"] = WRITE
         if policy.get("excludeSlashTmp") is not True:
             files[":slash_tmp"] = WRITE
         if policy.get("excludeTmpdirEnvVar") is not True:
