@@ -190,6 +190,7 @@ OPENED_ELSEWHERE = {
     "access.process_tree": "/proc",
     "base.files": "the one place",
     "base.logs": "writes the log, which may be a pipe or a terminal that the user names; never waits for it",
+    "base.disk.removal": "opens folders only, through no link",
     "base.disk.scratch": "opens folders of its own",
     "base.secrets.rules": "a file of this package",
     "base.processes.marks": "/proc",

@@ -15,6 +15,7 @@ from codex_mcp.git.records import all_records, delete_record, read_record
 from codex_mcp.git.removing import close, open_again
 from codex_mcp.git.running import GitFailed
 from codex_mcp.git.worktree import State, Worktree
+from tests.support.deep_folders import dig, removed_at_last
 from tests.support.killed import killed_at
 from tests.support.repositories import agents_commit, agents_git, branches, commit, git, registrations, repository
 
@@ -177,6 +178,17 @@ def test_what_only_ignored_files_hold_is_removed_and_everything_else_kept(checko
     (folder.parent / ".git/MERGE_HEAD").unlink()
     assert close(worktree).why is None
     assert not folder.parent.exists()
+
+
+def test_a_worktree_deeper_than_any_limit_is_removed(checkout: Path) -> None:
+    worktree = made(checkout)
+    agents_commit(worktree.path, ".gitignore", "deep\n")
+    with removed_at_last(Path(worktree.folder)):
+        dig(Path(worktree.path, "deep"))
+        dig(Path(worktree.own_git, "deep"))
+        left = close(worktree)
+        assert (left.why, left_in(checkout)[1]) == (None, [Path(worktree.record + ".json").name])
+    assert os.listdir(open_again(left.worktree).worktree.path).count("deep") == 0
 
 
 @pytest.mark.parametrize("by", ["agent", "lead"])

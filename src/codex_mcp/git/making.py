@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.disk.removal import remove_tree
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import copy_regular, open_without_links
 from codex_mcp.git import records
@@ -111,11 +113,10 @@ def enter(worktree: Worktree) -> str | None:
 
 def undo(worktree: Worktree) -> None:
     """Remove what was made of a worktree in which its agent has not worked. Nothing else is touched."""
-    import shutil  # noqa: PLC0415  not at the server's start
-
     if not worktree.folder:
         return  # of an earlier version
-    shutil.rmtree(worktree.folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        remove_tree(worktree.folder)
     if os.path.lexists(worktree.folder):
         return  # its record stays, for the next attempt
     if os.path.isdir(worktree.common) and worktree.is_new and worktree.branch:

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codex_mcp.base.disk.removal import remove_tree
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import write_whole
 from codex_mcp.git import records
@@ -115,13 +116,11 @@ def _standing(worktree: Worktree, told: Told | None) -> str:
 
 def _remove(worktree: Worktree) -> str | None:
     """Remove the folder: first what only the sandbox may read. Returns why not, if that fails."""
-    import shutil  # noqa: PLC0415  not at the server's start
-
     records.write_record(replace(worktree, state=State.REMOVING))
     try:
         for path in (worktree.own_git, worktree.path, worktree.folder):
             if os.path.lexists(path):
-                shutil.rmtree(path)
+                remove_tree(path)
     except OSError as exc:
         return f"files that cannot be removed: {exc.strerror}: {os.fsdecode(exc.filename or '')}"
     records.write_record(replace(worktree, state=State.REMOVED))

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from codex_mcp.base.disk.removal import remove_tree
 from codex_mcp.base.files import is_named, make_private_folder
 
 FOLDER = os.path.join("codex-mcp", "scratch")
@@ -101,6 +102,5 @@ def _remove_leftovers(parent: str) -> None:
 
 
 def _remove(path: str) -> None:
-    import shutil  # noqa: PLC0415  not at the server's start
-
-    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        remove_tree(path)
