@@ -213,6 +213,31 @@ def without_objects(worktree: Worktree, mark: Path) -> None:
     (own(worktree) / "objects").symlink_to(mark.parent)
 
 
+def with_pipe_as_alternates(worktree: Worktree, mark: Path) -> None:
+    agents_commit(worktree.path, "first", "x\n")
+    (own(worktree) / "objects/info/alternates").unlink()
+    os.mkfifo(own(worktree) / "objects/info/alternates")
+
+
+def with_pipe_as_pack(worktree: Worktree, mark: Path) -> None:
+    agents_commit(worktree.path, "first", "x\n")
+    (own(worktree) / f"objects/pack/pack-{'1' * 40}.pack").touch()
+    os.mkfifo(own(worktree) / f"objects/pack/pack-{'1' * 40}.idx")
+
+
+def with_pipe_as_object(worktree: Worktree, mark: Path) -> None:
+    commit = agents_commit(worktree.path, "first", "x\n")
+    path = own(worktree) / "objects" / commit[:2] / commit[2:]
+    path.unlink()
+    os.mkfifo(path)
+
+
+def with_other_alternates(worktree: Worktree, mark: Path) -> None:
+    agents_commit(worktree.path, "first", "x\n")
+    with (own(worktree) / "objects/info/alternates").open("a") as file:
+        file.write(f"{mark.parent}\n")
+
+
 def with_false_objects(worktree: Worktree, mark: Path) -> None:
     """An object whose contents are not those of its id."""
     agents_commit(worktree.path, "first", "x\n")
@@ -228,6 +253,7 @@ def with_nothing(worktree: Worktree, mark: Path) -> None:
 
 
 Attack = Callable[[Worktree, Path], None]
+UNREADABLE: list[Attack] = [with_pipe_as_alternates, with_pipe_as_pack, with_pipe_as_object, with_other_alternates]
 ATTACKS: list[Attack] = [
     with_config,
     with_commondir,
@@ -236,6 +262,7 @@ ATTACKS: list[Attack] = [
     with_links,
     with_endless_files,
     without_objects,
+    *UNREADABLE,
     with_false_objects,
     with_nothing,
 ]
@@ -272,6 +299,26 @@ def test_nothing_that_an_agent_writes_runs_or_is_followed_outside_of_its_sandbox
     assert git(checkout, "fsck", "--strict", "--no-dangling") == ""
     assert git(checkout, "show", f"{honest}:honest") == "x"
     assert (Path(worktree.path) / "a").read_text() == "changed\n"
+
+
+@pytest.mark.parametrize("attack", UNREADABLE, ids=lambda attack: attack.__name__)
+def test_git_never_reads_objects_for_which_it_would_wait(worktree: Worktree, tmp_path: Path, attack: Attack) -> None:
+    attack(worktree, tmp_path / "mark")
+    why = publish(worktree).trouble
+    assert why is not None
+    assert "is not what git writes there; delete it" in why
+    assert (close(worktree).why or "").endswith("is not what git writes there; delete it")
+    assert open_again(worktree).worktree.cwd == worktree.path
+
+
+def test_objects_need_no_alternates_of_the_agent(checkout: Path, worktree: Worktree) -> None:
+    """As after a repack of all objects."""
+    agents_git(worktree.path, "repack", "-adq")
+    (own(worktree) / "objects/info/alternates").unlink()
+    tip = agents_commit(worktree.path, "first", "x\n")
+    assert publish(worktree).trouble is None
+    assert git(checkout, "rev-parse", "codex/arch") == tip
+    assert close(worktree).why is None
 
 
 def test_the_settings_of_the_user_s_repository_name_no_program_in_the_view(checkout: Path, tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ LONGEST_LOG: Final = 256 * 1024
 MOST_REFS: Final = 5000
 """Files below `refs/`, and folders."""
 
+MOST_OBJECTS: Final = 500_000
+"""Files below `objects/`, and folders. git packs them long before."""
+
+ALTERNATES: Final = "objects/info/alternates"
+"""Names further folders with objects, which git reads as well."""
+
 DEEPEST: Final = 10
 """Folders below `refs/`."""
 
@@ -84,6 +90,47 @@ def logged_in(git: str, ref: str) -> list[str]:
         return _logged(here, f"logs/{ref}") if is_ref(ref) else []
     finally:
         os.close(here)
+
+
+def unsafe_object(git: str, alternates: bytes) -> str | None:
+    """What git must not read among the objects of this git folder, as a path in it; None if there is nothing.
+
+    git would wait for ever for a pipe, and follow links and other `alternates` than these.
+    """
+    try:
+        here = os.open(git, _FOLDER)
+    except OSError:
+        return None
+    try:
+        if _is_there(here, ALTERNATES) and _read(here, ALTERNATES, len(alternates)) != alternates:
+            return ALTERNATES
+        with _folder(here, "objects") as folder:
+            if folder is None:
+                return "objects" if _is_there(here, "objects") else None
+            return _irregular(folder, "objects", [MOST_OBJECTS], DEEPEST)
+    finally:
+        os.close(here)
+
+
+def _irregular(folder: int, path: str, left: list[int], depth: int) -> str | None:
+    """The first entry that is neither a file nor a folder, or that is one too many."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            left[0] -= 1
+            if left[0] < 0:
+                return path
+            if entry.is_dir(follow_symlinks=False):
+                with _folder(folder, entry.name) as below:
+                    found = (
+                        None
+                        if below is None or not depth
+                        else _irregular(below, f"{path}/{entry.name}", left, depth - 1)
+                    )
+                if found is not None or not depth:
+                    return found or f"{path}/{entry.name}"
+            elif not entry.is_file(follow_symlinks=False):
+                return f"{path}/{entry.name}"
+    return None
 
 
 def _refs(here: int) -> dict[str, str]:

@@ -20,6 +20,7 @@ from typing import Final
 
 from codex_mcp.base.files import read_if_there, write_whole
 from codex_mcp.git import guard
+from codex_mcp.git.agent_files import ALTERNATES, unsafe_object
 from codex_mcp.git.running import Git, GitFailed
 from codex_mcp.git.worktree import HEADS, Worktree
 
@@ -63,7 +64,7 @@ def lay_out(worktree: Worktree) -> None:
     write_whole(f"{worktree.server_git}/HEAD", f"{worktree.tip}\n".encode())
     _view(worktree, _config(extensions, [*settings, *remotes, *NO_UPKEEP, *NO_SUBMODULES]) + VIEW)
     _git_folder(worktree.own_git, _config(extensions[:1], settings) + AGENTS)
-    write_whole(f"{worktree.own_git}/objects/info/alternates", os.fsencode(f"{worktree.common}/objects\n"))
+    write_whole(f"{worktree.own_git}/{ALTERNATES}", _alternates(worktree))
     refs = user.ask("for-each-ref", "--format=%(objectname) %(refname)", *(f"refs/{name}" for name in COPIED))
     for git in (worktree.own_git, worktree.server_git):
         write_whole(f"{git}/packed-refs", refs)
@@ -144,12 +145,26 @@ def settings_of(worktree: Worktree, *, is_trusted: bool = False) -> dict[str, st
     return guard.allowed(listed, is_trusted=is_trusted)
 
 
+def _alternates(worktree: Worktree) -> bytes:
+    return os.fsencode(f"{worktree.common}/objects\n")
+
+
+def why_unread(worktree: Worktree) -> str | None:
+    """Why git must not read the objects that the agent has written; None if it may."""
+    found = unsafe_object(worktree.own_git, _alternates(worktree))
+    if found is None:
+        return None
+    return f"a repository that git must not read: {worktree.own_git}/{found} is not what git writes there; delete it"
+
+
 def ours(worktree: Worktree, *, agents_objects: bool = False, index: str | None = None) -> Git:
     """git with settings of ours alone, on the agent's files. It writes no objects.
 
     It reads the objects of the user's repository; with `agents_objects` also those that the agent has written, none of
-    which is checked.
+    which is checked. Raises GitFailed if there is anything among those that git would wait for or follow.
     """
+    if agents_objects and (why := why_unread(worktree)):
+        raise GitFailed(f"the agent has {why}")
     stores = [f"{worktree.common}/objects", *([f"{worktree.own_git}/objects"] if agents_objects else [])]
     places = {
         "GIT_DIR": worktree.server_git,

@@ -12,7 +12,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import write_whole
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, logged_in, told_in
-from codex_mcp.git.layout import branch_state, fill_index, ours, repository
+from codex_mcp.git.layout import branch_state, fill_index, ours, repository, why_unread
 from codex_mcp.git.making import Made, enter, make_again, taken_branches, undo
 from codex_mcp.git.publishing import publish, signature, take
 from codex_mcp.git.running import Git
@@ -51,6 +51,8 @@ def close(worktree: Worktree) -> Left:
     if not os.path.isdir(worktree.common):
         return Left(worktree, f"nothing was looked at: its repository {worktree.common} is gone")
     published = publish(worktree)
+    if why := why_unread(worktree):
+        return Left(published.worktree, why)
     worktree, rescued = _with_all_commits_on_branches(published.worktree)
     found = replace(inspect(worktree), trouble=published.trouble)
     why, state = why_kept(found, worktree.state), worktree.state

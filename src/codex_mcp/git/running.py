@@ -5,6 +5,7 @@ Every run names the folder. A child is awaited here, so the search for orphaned 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import selectors
@@ -139,6 +140,33 @@ class Git:
         return any(guard.may_have_programs(text) for text in texts if text is not None)
 
 
+class _Running:
+    """The runs of git in this process, which would outlive it while they wait for something."""
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._is_ending = False
+        atexit.register(self._end)
+
+    @contextlib.contextmanager
+    def noted(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        self._processes.add(process)
+        if self._is_ending:
+            _end(process)
+        try:
+            yield
+        finally:
+            self._processes.discard(process)
+
+    def _end(self) -> None:
+        self._is_ending = True
+        for process in list(self._processes):
+            _end(process)
+
+
+_running: Final = _Running()
+
+
 def _inherited() -> Mapping[str, str]:
     return os.environ  # noqa: TID251  git needs the user's own HOME and PATH, as the server got them
 
@@ -182,7 +210,8 @@ def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
     except OSError as exc:
         raise GitFailed(f"cannot run git in {job.folder}: {exc.strerror or exc}") from exc
     try:
-        yield process
+        with _running.noted(process):
+            yield process
     finally:
         _end(process)
         process.wait()

@@ -1,0 +1,37 @@
+"""A run of git ends with the process that has started it."""
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.repositories import repository
+
+RUN = """
+import sys, threading
+from codex_mcp.git.running import Git
+folder, pipe = sys.argv[1:]
+run = lambda: Git(folder).run("hash-object", pipe, patience=1000)
+threading.Thread(target=run, daemon=True).start()
+sys.stdin.read()
+"""
+
+PATIENCE = 60
+
+
+def test_a_git_that_waits_for_ever_ends_with_its_server(tmp_path: Path) -> None:
+    folder, pipe = repository(tmp_path / "repo"), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    server = subprocess.Popen([sys.executable, "-c", RUN, str(folder), str(pipe)], stdin=subprocess.PIPE)
+    assert server.stdin is not None
+    with pipe.open("wb"):  # git has opened it, and holds the only other end
+        writer = os.open(pipe, os.O_WRONLY)
+        try:
+            server.stdin.close()
+            assert server.wait(PATIENCE) == 0
+            poll = select.poll()
+            poll.register(writer, 0)
+            assert poll.poll(PATIENCE * 1000), "git still reads"
+        finally:
+            os.close(writer)
