@@ -52,6 +52,30 @@ def test_commits_branches_and_renames_of_an_agent_appear_in_the_user_s_repositor
     assert git(checkout, "fsck", "--strict") == ""
 
 
+def test_a_branch_that_git_cannot_make_is_left_out_and_all_others_are_published(
+    checkout: Path, worktree: Worktree
+) -> None:
+    first = agents_commit(worktree.path, "first", "x\n")
+    long = f"{'b' * 200}/{'c' * 200}"
+    agents_git(worktree.path, "checkout", "-qb", long)
+    lost = agents_commit(worktree.path, "second", "x\n")
+    agents_git(worktree.path, "branch", "other", "HEAD~")
+    agents_git(worktree.path, "checkout", "-qb", "last")
+    last = agents_commit(worktree.path, "third", "x\n")
+    agents_git(worktree.path, "checkout", "-q", long)
+    published = publish(worktree)
+    assert published.trouble is None
+    assert [warning.partition(" is not in ")[2] for warning in published.warnings] == [
+        f"{checkout}: git cannot make a branch of that name there; rename it."
+    ]
+    assert git(checkout, "rev-parse", "codex/arch", "codex/last").split() == [first, last]
+    assert git(worktree.path, "rev-parse", "HEAD") == lost
+    agents_git(worktree.path, "branch", "-m", "short")
+    renamed = publish(worktree)
+    assert (renamed.warnings, renamed.worktree.branch) == ((), "codex/short")
+    assert git(checkout, "rev-parse", "codex/short") == lost
+
+
 def test_a_rewritten_branch_moves_and_other_agents_and_the_user_see_their_own(
     checkout: Path, worktree: Worktree
 ) -> None:

@@ -38,6 +38,14 @@ MOST_BRANCHES: Final = 50
 
 ATTEMPTS: Final = 5
 
+LONGEST_BRANCH: Final = 240
+"""Bytes of a branch in the user's repository, where it is one file: its name, a number and `.lock` fit into 255."""
+
+SHOWN: Final = 60
+"""Characters of a name in a warning."""
+
+NOT_MADE: Final = "The agent's branch {} is not in {}: git cannot make a branch of that name there; rename it."
+
 
 class Published(Struct, frozen=True):
     worktree: Worktree
@@ -95,7 +103,7 @@ def _publish(worktree: Worktree) -> Published:
     for name, commit in moved.items():
         if name == current or name in worktree.shared or _is_new(user, commit):
             shared, warning = _set(worktree, git, user, name, commit)
-            worktree = replace(worktree, shared={**worktree.shared, name: shared})
+            worktree = worktree if shared is None else replace(worktree, shared={**worktree.shared, name: shared})
             warnings += [warning] if warning else []
     worktree = _without_renamed(worktree, told, git, user)
     if has_moved_head and has_view:
@@ -167,8 +175,8 @@ def _is_new(user: Git, commit: str) -> bool:
     return bool(user.ask("rev-list", "--max-count=1", commit, "--not", "--branches", "--tags", "--remotes"))
 
 
-def _set(worktree: Worktree, git: Git, user: Git, name: str, commit: str) -> tuple[Shared, str | None]:
-    """Set the branch of the user's repository that is this branch of the agent, or make one."""
+def _set(worktree: Worktree, git: Git, user: Git, name: str, commit: str) -> tuple[Shared | None, str | None]:
+    """Set the branch of the user's repository that is this branch of the agent, or make one; None if git cannot."""
     shared = worktree.shared.get(name)
     wanted = branch_for(name) if shared is None else shared.branch
     why = ""
@@ -184,14 +192,14 @@ def _set(worktree: Worktree, git: Git, user: Git, name: str, commit: str) -> tup
             return Shared(shared.branch, commit), None
         else:
             why = f"{shared.branch} was changed by somebody else"
-    for _attempt in range(ATTEMPTS):
+    for _attempt in range(ATTEMPTS if len(os.fsencode(wanted)) <= LONGEST_BRANCH else 0):
         listed = user.ask("for-each-ref", "--format=%(refname)", HEADS.rstrip("/"))
         taken = taken_names(listed.decode(errors="surrogateescape").splitlines())
         branch = numbered(wanted, taken)
         if _updated(git, branch, commit, None):
             warning = f"The agent's branch {name} is {branch} in {worktree.checkout}: {why}." if why else None
             return Shared(branch, commit), warning
-    raise GitFailed(f"git cannot make the branch {branch} in {worktree.common}")
+    return None, NOT_MADE.format(name if len(name) <= SHOWN else f"{name[:SHOWN]}…", worktree.checkout)
 
 
 def _updated(git: Git, branch: str, commit: str, before: str | None) -> bool:
