@@ -9,6 +9,7 @@ from codex_mcp.relay.frames import Ack, Body, Data, Frame, Handshake, Reset, Res
 from codex_mcp.rendezvous.routes import (
     GONE,
     HELD,
+    MAX_REFUSED,
     MAX_SOCKET_STREAMS,
     MAX_STREAMS,
     NOT_REACHABLE,
@@ -135,6 +136,16 @@ def test_a_reset_passes_and_ends_the_stream(*, by_executor: bool) -> None:
     passed = routes.from_executor("r", reset, 0) if by_executor else routes.from_harness(HARNESS, reset)
     assert passed == [Outgoing(HARNESS if by_executor else EXECUTOR, reset)]
     assert routes.count() == 0
+
+
+def test_a_socket_ends_with_the_last_refused_stream_and_those_that_were_answered_do_not_count() -> None:
+    routes = joined()
+    assert not routes.from_executor("r", frame(Reset("over")), 0)[0].is_last
+    refusals = []
+    for number in range(MAX_REFUSED):
+        routes.from_harness(HARNESS, frame(Handshake(b"1"), str(number)))
+        refusals += routes.from_executor("r", frame(Reset("no"), str(number)), 0)
+    assert [each.is_last for each in refusals] == [False] * (MAX_REFUSED - 1) + [True]
 
 
 def test_without_acknowledgements_the_other_end_gets_a_reset() -> None:

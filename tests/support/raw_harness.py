@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from codex_mcp.relay.errors import PROTOCOL_ERROR
@@ -46,19 +46,15 @@ class RawHarness:
                     if not isinstance(answer := decode(raw).body, Resume):
                         return answer
 
-    async def asked_at_once(self, bodies: Mapping[str, Body]) -> Mapping[str, Body]:
-        """Send one frame for each of these streams before any is answered, and wait for all answers."""
-        for stream_id, body in bodies.items():
-            self._socket.send(encode(Frame(stream_id, body)))
-        answers: dict[str, Body] = {}
-        async with asyncio.timeout(PATIENCE):
-            while len(answers) < len(bodies):
-                answers |= {(frame := decode(raw)).stream_id: frame.body for raw in await self._socket.receive()}
-        return answers
-
     def send_raw(self, frame: bytes) -> None:
         """Send any bytes, and wait for nothing."""
         self._socket.send(frame)
+
+    async def is_closed(self) -> None:
+        """Wait until the rendezvous has closed it."""
+        async with asyncio.timeout(PATIENCE):
+            while await self._socket.receive():
+                pass
 
     async def aclose(self) -> None:
         await self._socket.aclose()

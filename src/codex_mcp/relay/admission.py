@@ -1,14 +1,15 @@
 """Pure. Which handshakes an executor takes up.
 
-    stream is   handshake received                    validated    failed             ended
-    ----------  ------------------------------------  -----------  -----------------  -------
-    unknown     -> pending, or refused at a limit     -            -                  -
-    pending     ignored: an echo                      -> open      -> over, counted   -> over
-    open        ignored: an echo                      -            -                  -> over
-    over        refused: a replay                     -            -                  -
+    stream is   handshake received                    validated    ended, or failed
+    ----------  ------------------------------------  -----------  ----------------
+    unknown     -> pending, or refused at a limit     -            -
+    pending     ignored: an echo                      -> open      -> over
+    open        ignored: an echo                      -            -> over
+    over        refused: a replay                     -            -
 
-After `MAX_FAILURES` failures on one connection to the relay, handshakes are refused for `PAUSE` seconds; open streams
-continue. The limits are those of Codex's own executor.
+The limits are those of Codex's own executor. It also refuses all handshakes for a while after some have failed. We do
+not: it cannot know whose they were, so one harness could shut out the others. The rendezvous knows, and closes the
+connection of a harness whose handshakes fail.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ MAX_STREAMS: Final = 128
 MAX_PENDING: Final = 32
 """Handshakes whose harness the registry is asked about."""
 
-MAX_FAILURES: Final = 8
-PAUSE: Final = 10.0
-
 REMEMBERED: Final = 4096
 """Ids of ended streams. A replay of an older one takes up a stream until it times out, and learns nothing."""
 
@@ -33,7 +31,6 @@ class Verdict(StrEnum):
     ECHO = "echo"
     REPLAY = "replay"
     FULL = "full"
-    PAUSED = "paused"
 
 
 class Admission:
@@ -41,23 +38,15 @@ class Admission:
         self._pending: set[str] = set()
         self._open: set[str] = set()
         self._over: OrderedDict[str, None] = OrderedDict()
-        self._failures = 0
-        self._paused_until = 0.0
 
     def __len__(self) -> int:
         return len(self._open) + len(self._pending)
 
-    def connected(self) -> None:
-        """Failures are counted for each connection to the relay; a pause goes on."""
-        self._failures = 0
-
-    def handshake_received(self, stream_id: str, now: float) -> Verdict:
+    def handshake_received(self, stream_id: str) -> Verdict:
         if stream_id in self._pending or stream_id in self._open:
             return Verdict.ECHO
         if stream_id in self._over:
             return Verdict.REPLAY
-        if now < self._paused_until:
-            return Verdict.PAUSED
         if len(self) >= MAX_STREAMS or len(self._pending) >= MAX_PENDING:
             return Verdict.FULL
         self._pending.add(stream_id)
@@ -70,14 +59,6 @@ class Admission:
         self._pending.discard(stream_id)
         self._open.add(stream_id)
         return True
-
-    def failed(self, stream_id: str, now: float) -> None:
-        """The handshake was not authentic, or the registry does not know its harness."""
-        if stream_id in self._pending:
-            self.ended(stream_id)
-            self._failures += 1
-            if self._failures >= MAX_FAILURES:
-                self._failures, self._paused_until = 0, now + PAUSE
 
     def ended(self, stream_id: str) -> bool:
         """False: there is no such stream."""

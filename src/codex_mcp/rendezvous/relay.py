@@ -12,7 +12,7 @@ from codex_mcp.relay.errors import RelayError
 from codex_mcp.rendezvous.audit import Audit
 from codex_mcp.rendezvous.metrics import Metrics
 from codex_mcp.rendezvous.registry import Registry, RegistryError
-from codex_mcp.rendezvous.relay_socket import RESTARTING, REVOKED, SUPERSEDED, RelaySocket
+from codex_mcp.rendezvous.relay_socket import REFUSED, RESTARTING, REVOKED, SUPERSEDED, RelaySocket
 from codex_mcp.rendezvous.routes import Outgoing, Owner, Routes
 from codex_mcp.rendezvous.tickets import Registration, Ticket
 from codex_mcp.transports.direct_socket import DIRECT
@@ -140,6 +140,8 @@ class Relay:
                 continue
             if socket.put(each.frame):
                 self.metrics.sent(len(each.frame))
+                if each.is_last:
+                    socket.close(REFUSED)
             else:
                 self._too_slow(socket)
 

@@ -16,6 +16,7 @@ ENOUGH: Final = 1024 * 1024
 TOO_SLOW: Final = (1008, "this end does not read what it is sent")
 SUPERSEDED: Final = (1008, "another connection has taken its place")
 REVOKED: Final = (1008, "its token no longer allows this")
+REFUSED: Final = (1008, "the executor refused too many handshakes of this connection")
 RESTARTING: Final = (1012, "the rendezvous stops")
 
 

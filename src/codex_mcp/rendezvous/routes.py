@@ -31,6 +31,10 @@ executor has not answered or whose harness is away counts as idle."""
 MAX_SOCKET_STREAMS: Final = 8
 """Of one harness's socket. Codex has one."""
 
+MAX_REFUSED: Final = 8
+"""Streams of one harness's socket that its executor has refused; then the socket is closed. A refused handshake costs
+the executor more than the harness, and only here is it known whose it was."""
+
 NOT_REACHABLE: Final = "executor_not_connected"
 TOO_MANY: Final = "too_many_streams"
 UNKNOWN: Final = "unknown_stream"
@@ -58,15 +62,18 @@ class _Stream(Struct):
     held_until: float | None = None
 
 
-class _Harness(Struct, frozen=True):
+class _Harness(Struct):
     registration_id: str
     owner: Owner
     streams: dict[str, _Stream] = {}
+    refused: int = 0
 
 
 class Outgoing(Struct, frozen=True):
     socket: Socket
     frame: bytes
+    is_last: bool = False
+    """The socket is closed after it: its executor has refused too many of its streams."""
 
 
 class Routes:
@@ -153,6 +160,7 @@ class Routes:
         stream = self._streams.get(registration_id, {}).get(header.stream_id)
         if stream is None:
             return self._unknown_from_executor(registration_id, header, now)
+        is_refused = header.kind is Kind.RESET and not stream.is_answered
         if not stream.is_answered and stream.harness is not None:
             stream.held_until = None
         stream.is_answered = True
@@ -160,7 +168,11 @@ class Routes:
             stream.executor_acknowledges = True
         if header.kind is Kind.RESET:
             self._forget(stream)
-        return [] if stream.harness is None else [Outgoing(stream.harness, frame)]
+        if stream.harness is None:
+            return []
+        harness = self._harnesses[stream.harness]
+        harness.refused += is_refused
+        return [Outgoing(stream.harness, frame, is_refused and harness.refused >= MAX_REFUSED)]
 
     def _unknown_from_executor(self, registration_id: str, header: Header, now: float) -> list[Outgoing]:
         executor = self._executors.get(registration_id)

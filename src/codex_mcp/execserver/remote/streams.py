@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final
@@ -57,7 +56,6 @@ class Streams:
         """Continue on this connection. Streams of an earlier registration end."""
         is_same = self._identity == identity
         self._socket, self._identity = socket, identity
-        self._admission.connected()
         self._write([reset_frame(stream_id) for stream_id in self._untold])
         self._untold.clear()
         for transport in list(self._streams.values()):
@@ -95,7 +93,7 @@ class Streams:
 
     def _handshake_received(self, stream_id: str, first: bytes) -> None:
         assert self._identity is not None, "frames come over a connection"
-        verdict = self._admission.handshake_received(stream_id, asyncio.get_running_loop().time())
+        verdict = self._admission.handshake_received(stream_id)
         if verdict is Verdict.ECHO:
             return
         if verdict is not Verdict.ACCEPTED or self._server.is_full():
@@ -139,7 +137,7 @@ class Streams:
 
     def _refuse(self, stream_id: str, why: str) -> None:
         logger.warning("relay %s: refused a handshake: %s", stream_id, why)
-        self._admission.failed(stream_id, asyncio.get_running_loop().time())
+        self._admission.ended(stream_id)
         self._write([reset_frame(stream_id)])
 
     def _ended(self, stream_id: str) -> None:
