@@ -5,7 +5,7 @@ from functools import partial
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.codex.facts import ErrorReported, MessageSaid, MessageStreamed, TurnEnded, TurnStarted
+from codex_mcp.codex.facts import ErrorReported, ItemEnded, MessageSaid, MessageStreamed, TurnEnded, TurnStarted
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.turn import Turn
 from tests.support.core.cores import Watcher
@@ -93,9 +93,11 @@ async def test_a_turn_is_given_up_once_its_model_was_out_of_reach_for_too_long()
     assert wrongly == []
 
 
-async def test_its_start_is_confirmed_by_the_core_or_never() -> None:
+async def test_its_prompt_is_in_the_conversation_when_its_first_item_is_or_never() -> None:
     begun, failed = turn(), turn()
-    assert begun.add(TurnStarted("u")) is not None
+    begun.add(TurnStarted("u"))
+    begun.add(ItemEnded("u", "the prompt"))
+    failed.add(TurnStarted("v"))
     failed.conclude()
     assert (await begun.until_started(), await failed.until_started()) == (True, False)
     begun.conclude()

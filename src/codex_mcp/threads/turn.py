@@ -16,7 +16,19 @@ from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec, When
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.codex.facts import ErrorReported, Fact, ItemEnded, TurnEnded, TurnFact, TurnStarted
+from codex_mcp.codex.facts import (
+    CommandStarted,
+    ErrorReported,
+    Fact,
+    ItemEnded,
+    MessageSaid,
+    MessageStreamed,
+    PromptHeard,
+    ToolStarted,
+    TurnEnded,
+    TurnFact,
+    TurnStarted,
+)
 from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
@@ -54,6 +66,11 @@ class Audience(Protocol):
 
     async def ask(self, question: Question, turn: Turn) -> Decision:
         """Decide a question of this turn. Never raises; an audience that cannot be asked denies."""
+
+
+WITH_PROMPT: Final = (PromptHeard, ItemEnded, MessageSaid, MessageStreamed, CommandStarted, ToolStarted)
+"""Of a turn, the first of these says that its prompt is in the conversation: the prompt is its first item. When the
+turn has started, it may not be there yet, and is lost if Codex dies."""
 
 
 class Turn:
@@ -195,10 +212,7 @@ class Turn:
         resolve(self._started, None)
 
     async def until_started(self) -> bool:
-        """Wait until the core has confirmed its start, or the turn has ended. False: it was never confirmed.
-
-        For a prompt that steers: until the conversation contains it.
-        """
+        """Wait until the conversation contains its prompt, or the turn has ended. False: it never contained it."""
         either: list[asyncio.Future[Any]] = [self._started, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return self._started.done()
@@ -270,7 +284,7 @@ class Turn:
         self.record.add(fact)
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
-        elif isinstance(fact, TurnStarted):
+        if isinstance(fact, WITH_PROMPT):
             self.confirm()
         return self.record.activity != before
 

@@ -6,6 +6,8 @@ import sqlite3
 import sys
 from pathlib import Path
 
+import pytest
+
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mail.database import NAME
 from codex_mcp.scripted_model.load import load_script
@@ -97,6 +99,7 @@ def let_an_hour_pass(server: TeamServer) -> None:
         mail.execute("DELETE FROM traffic")
 
 
+@pytest.mark.timeout(600)  # it starts 35 servers
 @requirement("FR-8.13")
 async def test_no_mail_is_lost_and_each_redelivery_says_so_wherever_the_server_dies(tmp_path: Path) -> None:
     step, goes_on = 0, True
