@@ -89,7 +89,8 @@ class Threads:
         self._opens = 0
         self._early: dict[str, list[tuple[Told | None, Fact | None]]] = {}
         self._family = Family()
-        self._unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
+        self.unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
+        """The settings of threads that were open here; nothing of them is left to collect."""
         self._core_listeners: list[Callable[[OtherNotification], None]] = []
         self._signed_in: Core | None = None
         self._tasks = TaskSet()
@@ -121,7 +122,7 @@ class Threads:
     def archived(self, thread_id: str) -> None:
         """Codex has moved the thread away: forget its callers and its settings."""
         self.callers.forget(thread_id)
-        self._unloaded.pop(thread_id, None)
+        self.unloaded.pop(thread_id, None)
 
     async def owner_of(self, thread_id: str) -> str:
         """The principal of a thread, open or not. An unknown thread belongs to the local principal."""
@@ -198,10 +199,10 @@ class Threads:
         await self._make_room(principal)
         self._opens += 1
         try:
-            spec = self._unloaded.get(thread_id) or given or ThreadSpec()
+            spec = self.unloaded.get(thread_id) or given or ThreadSpec()
             async with self._admission.opening(principal):
                 opened = await core.resume_thread(thread_id, spec)
-            self._unloaded.pop(thread_id, None)
+            self.unloaded.pop(thread_id, None)
             if self._default_environment is not None and spec.environment is None:
                 spec = replace(spec, environment=self._default_environment, cwd=opened.cwd)
             return self._add(opened, spec, core, principal)
@@ -351,9 +352,9 @@ class Threads:
         self._remember_spec(thread_id, spec)
 
     def _remember_spec(self, thread_id: str, spec: ThreadSpec) -> None:
-        self._unloaded[thread_id] = spec
-        if len(self._unloaded) > SPECS_KEPT:
-            self._unloaded.popitem(last=False)
+        self.unloaded[thread_id] = spec
+        if len(self.unloaded) > SPECS_KEPT:
+            self.unloaded.popitem(last=False)
 
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept

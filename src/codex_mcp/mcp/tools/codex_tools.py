@@ -138,8 +138,8 @@ class CodexTools:
         known = [thread for each in thread_ids if (thread := self._threads.known(each, call.principal)) is not None]
         stored = {}
         for thread_id in {*thread_ids} - {thread.id for thread in known}:
-            is_own = await self._threads.owner_of(thread_id) == call.principal
-            answer = await self._stored.newest(thread_id, {}) if is_own else None
+            is_other = thread_id in self._threads.unloaded or await self._threads.owner_of(thread_id) != call.principal
+            answer = None if is_other else await self._stored.newest(thread_id, {})
             if answer is None:
                 raise BadArguments(
                     f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
