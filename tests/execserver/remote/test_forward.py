@@ -133,7 +133,8 @@ async def test_a_harness_is_told_that_the_executor_stops(
             executor.signal(signal.SIGTERM)
             assert await executor.exit_code() == 0
             assert await channel.receive() == []
-            assert "noise_relay_protocol_error" in caplog.text  # not: no new connection in time
+            # By the executor, or by the rendezvous if the executor's last frame was lost.
+            assert any(reason in caplog.text for reason in ("noise_relay_protocol_error", "peer_disconnected"))
             await channel.aclose()
 
 
