@@ -1,6 +1,7 @@
 """What a turn has changed, by whatever means and with whatever names."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -208,4 +209,28 @@ def test_no_setting_of_a_repository_or_of_a_submodule_runs_a_program(
     work_since(str(checkout), base)
     check_review(str(checkout), UncommittedChanges())
     check_review(str(checkout), BaseBranch("main"))
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_submodule_whose_git_folder_was_replaced_runs_nothing(checkout: Path, tmp_path: Path) -> None:
+    inner = repository(tmp_path / "inner", x="1\n")
+    git(checkout, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    git(checkout, "commit", "-qm", "with a submodule")
+    (checkout / "sub/.git").unlink()
+    shutil.copytree(checkout / ".git/modules/sub", checkout / "sub/.git")
+    git(checkout, "config", "--file", "sub/.git/config", "--unset", "core.worktree")
+    git(checkout / "sub", "config", "filter.x.clean", f"touch {tmp_path}/mark; cat")
+    git(checkout / "sub", "config", "core.fsmonitor", f"touch {tmp_path}/mark; false")
+    (checkout / "sub/.git/info/attributes").write_text("* filter=x\n")
+    (checkout / "sub/x").write_text("2\n")  # as long as before, so that git has to read it
+    (checkout / "new file").write_text("new\n")
+    (checkout / ":(top)odd*").write_text("odd\n")
+    start = begun(checkout)
+    for wanted in (Wanted(), Wanted(is_stat=True)):
+        shown = diff_of(str(checkout), wanted, 1 << 20, str(tmp_path / "home")).text
+        assert "new file" in shown
+        assert "odd*" in shown
+    changed_since(start)
+    work_since(str(checkout), git(checkout, "rev-parse", "HEAD~1"))
+    check_review(str(checkout), UncommittedChanges())
     assert not (tmp_path / "mark").exists()

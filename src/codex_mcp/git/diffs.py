@@ -77,5 +77,15 @@ def _with_new_files(git: Git, git_folder: str, codex_home: str) -> Iterator[Mapp
         except OSError as exc:
             raise GitFailed(f"cannot copy {source} to look for new files: {exc.filename}: {exc.strerror}") from exc
         variables = {"GIT_INDEX_FILE": index}
-        git.run("add", "--intent-to-add", "--ignore-errors", "--", ".", variables=variables)
+        _add_new_files(git, variables)
         yield variables
+
+
+def _add_new_files(git: Git, variables: Mapping[str, str]) -> None:
+    """List untracked files in the index. They are named one by one: `git add .` also runs git in each submodule, with
+    whatever settings an agent has put there."""
+    listed = git.run("ls-files", "--others", "--exclude-standard", "-z", variables=variables)
+    names = [name for name in listed.out.split(b"\0")[:-1] if not name.endswith(b"/")]  # a folder is a repository
+    if names:
+        words = ("add", "--intent-to-add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+        git.run(*words, variables={**variables, "GIT_LITERAL_PATHSPECS": "1"}, given=b"\0".join(names))
