@@ -74,6 +74,9 @@ def _with_new_files(git: Git, git_folder: str, codex_home: str) -> Iterator[Mapp
             index = os.path.join(folder, "index")
             with contextlib.suppress(FileNotFoundError):
                 copy_regular(source, index, LONGEST_INDEX)
+                # Git reads again what was changed in the second in which the index was written.
+                written = os.lstat(source).st_mtime_ns
+                os.utime(index, ns=(written, written), follow_symlinks=False)
         except OSError as exc:
             raise GitFailed(f"cannot copy {source} to look for new files: {exc.filename}: {exc.strerror}") from exc
         variables = {"GIT_INDEX_FILE": index}
