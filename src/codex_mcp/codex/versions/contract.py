@@ -48,6 +48,7 @@ REQUESTS: Final[Mapping[str, Call]] = {
     "thread/settings/update": Call(app.ThreadSettings),
     "thread/goal/get": Call(),
     "thread/goal/set": Call(),
+    "thread/goal/clear": Call(app.ThreadId),
     "thread/revert": Call(app.ThreadRevert),
     "thread/turns/list": Call(),
     "thread/inject_items": Call(app.InjectItems),
