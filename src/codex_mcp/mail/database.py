@@ -29,5 +29,10 @@ TABLES: Final = (
 
 def mail_database(state_dir: str) -> SmallDatabase:
     path = os.path.join(state_dir, NAME)
-    trouble = f"The mail's database {path} cannot be used: {{error}}. Check that folder, its disk and its permissions."
-    return SmallDatabase(path, trouble, *TABLES)
+    return SmallDatabase(
+        path,
+        lambda error: (
+            f"The mail's database {path} cannot be used: {error}. Check that folder, its disk and its permissions."
+        ),
+        *TABLES,
+    )

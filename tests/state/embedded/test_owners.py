@@ -59,7 +59,9 @@ async def test_closed_owners_are_unavailable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["no database", "a folder", "in a file"])
 async def test_a_database_that_cannot_be_read_is_named(tmp_path: Path, broken: str) -> None:
-    path = tmp_path / DATABASE
+    home = tmp_path / "{home}"  # a name that a template would take for a field
+    home.mkdir()
+    path = home / DATABASE
     match broken:
         case "no database":
             path.parent.mkdir()
@@ -69,4 +71,4 @@ async def test_a_database_that_cannot_be_read_is_named(tmp_path: Path, broken: s
         case _:
             path.parent.write_text("in the way")
     with pytest.raises(Unavailable, match=r"cannot read thread owners in .*owners\.db: .*; repair or restore the file"):
-        await EmbeddedOwners(str(tmp_path)).open()
+        await EmbeddedOwners(str(home)).open()

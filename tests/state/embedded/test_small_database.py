@@ -13,7 +13,8 @@ TABLE = "CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY)"
 
 
 def database(folder: Path) -> SmallDatabase:
-    return SmallDatabase(str(folder / "words.db"), "cannot use the words: {error}; write them down", TABLE)
+    path = str(folder / "words.db")
+    return SmallDatabase(path, lambda error: f"cannot use the words: {error}; write them down", TABLE)
 
 
 def add(*words: str) -> Callable[[sqlite3.Connection], None]:

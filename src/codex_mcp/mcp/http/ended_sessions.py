@@ -34,12 +34,16 @@ class EndedSessions:
 
     def __init__(self, codex_home: str, kept: int = KEPT) -> None:
         path = os.path.join(codex_home, DATABASE)
-        trouble = (
-            f"cannot use {path}, which lists the sessions that have ended: {{error}}; check its permissions, "
-            "or remove the file to start a new list"
-        )
         self._kept = kept
-        self._database = SmallDatabase(path, trouble, "PRAGMA synchronous = NORMAL", TABLE)
+        self._database = SmallDatabase(
+            path,
+            lambda error: (
+                f"cannot use {path}, which lists the sessions that have ended: {error}; check its permissions, "
+                "or remove the file to start a new list"
+            ),
+            "PRAGMA synchronous = NORMAL",
+            TABLE,
+        )
         self.open = self._database.open
         self.aclose = self._database.aclose
 

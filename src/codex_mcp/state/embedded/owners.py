@@ -19,8 +19,9 @@ class EmbeddedOwners:
 
     def __init__(self, codex_home: str) -> None:
         path = os.path.join(codex_home, DATABASE)
-        trouble = f"cannot read thread owners in {path}: {{error}}; repair or restore the file"
-        self._database = SmallDatabase(path, trouble, TABLE)
+        self._database = SmallDatabase(
+            path, lambda error: f"cannot read thread owners in {path}: {error}; repair or restore the file", TABLE
+        )
         self.open = self._database.open
         self.aclose = self._database.aclose
 

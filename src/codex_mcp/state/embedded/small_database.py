@@ -20,11 +20,11 @@ T = TypeVar("T")
 class SmallDatabase:
     """Runs jobs one after the other. Each job gets the connection."""
 
-    def __init__(self, path: str, trouble: str, *statements: str) -> None:
-        """`trouble` says what an error is about and what to do: a text with `{error}`. `statements` make the tables."""
+    def __init__(self, path: str, explain: Callable[[Exception], str], *statements: str) -> None:
+        """`explain` says what an error is about and what to do. `statements` make the tables."""
         self._path = path
         self._statements = statements
-        self._worker = Worker(lambda error: Unavailable(trouble.format(error=error)))
+        self._worker = Worker(lambda error: Unavailable(explain(error)))
         self._connection: sqlite3.Connection | None = None
 
     async def open(self) -> None:
