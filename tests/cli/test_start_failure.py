@@ -129,9 +129,10 @@ def test_a_client_with_content_lengths_is_answered_in_the_same_way(tmp_path: Pat
 
 @pytest.mark.parametrize("data", [b"", lines(NOTE), b"{ no message\n"])
 def test_without_a_request_the_reason_is_on_stderr_alone(tmp_path: Path, data: bytes) -> None:
-    told = ended(setup_for(tmp_path, []), data, "mcp-server", "--codex-bin", "./gone")
+    setup = setup_for(tmp_path, [])
+    told = ended(setup, data, "mcp-server", "--codex-bin", "./gone")
     assert (told.returncode, told.stdout) == (2, b"")
-    assert told.stderr.startswith(f"codex-mcp mcp-server: cannot run {tmp_path}/work/gone: ".encode())
+    assert told.stderr.startswith(f"codex-mcp mcp-server: cannot run {setup.work / 'gone'}: ".encode())
 
 
 def test_the_log_is_in_the_home_that_a_flag_names_and_a_home_is_not_made_for_it(tmp_path: Path) -> None:

@@ -45,13 +45,15 @@ class Loss(Struct, frozen=True):
 
     @property
     def for_caller(self) -> str:
-        lost = "1 is" if self.lost == 1 else f"{self.lost} are"
-        return TOLD_CALLER.format(recorded=self.recorded, lost=lost, path=self.path)
+        return TOLD_CALLER.format(recorded=self.recorded, lost=self._lost_are, path=self.path)
 
     @property
     def for_agent(self) -> str:
-        lost = "1 is" if self.lost == 1 else f"{self.lost} are"
-        return TOLD_AGENT.format(recorded=self.recorded, lost=lost)
+        return TOLD_AGENT.format(recorded=self.recorded, lost=self._lost_are)
+
+    @property
+    def _lost_are(self) -> str:
+        return "1 is" if self.lost == 1 else f"{self.lost} are"
 
 
 class _Payload(Struct, frozen=True):

@@ -120,14 +120,12 @@ def _irregular(folder: int, path: str, left: list[int], depth: int) -> str | Non
             if left[0] < 0:
                 return path
             if entry.is_dir(follow_symlinks=False):
+                if not depth:
+                    return f"{path}/{entry.name}"
                 with _folder(folder, entry.name) as below:
-                    found = (
-                        None
-                        if below is None or not depth
-                        else _irregular(below, f"{path}/{entry.name}", left, depth - 1)
-                    )
-                if found is not None or not depth:
-                    return found or f"{path}/{entry.name}"
+                    found = None if below is None else _irregular(below, f"{path}/{entry.name}", left, depth - 1)
+                if found is not None:
+                    return found
             elif not entry.is_file(follow_symlinks=False):
                 return f"{path}/{entry.name}"
     return None

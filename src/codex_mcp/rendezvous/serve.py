@@ -77,14 +77,15 @@ async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> No
         registry = Registry(config.key, access.file.grants)
         relay = Relay(registry, audit)
         app = RendezvousApp(access, registry, relay, audit)
-        with contextlib.closing(_listener(config.host, config.port)) as listener:
-            peers = Peers(only_confined=True)
+        with (
+            contextlib.closing(_listener(config.host, config.port)) as listener,
+            contextlib.closing(Peers(only_confined=True)) as peers,
+        ):
             server = _server(config, app, peers)
             tasks = TaskSet()
             tasks.spawn(_check(access, registry, relay), name="check of tokens and streams")
             await _run(server, listener, relay, app, announce)
             await tasks.aclose()
-            peers.close()
 
 
 async def _run(

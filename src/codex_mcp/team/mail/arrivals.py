@@ -16,7 +16,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.printable import foreign
+from codex_mcp.base.printable import counted, foreign
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.message import Message
 from codex_mcp.team.agent import Mailbox
@@ -44,7 +44,7 @@ class Arrival(Struct, frozen=True):
     def __str__(self) -> str:
         named = ", ".join(foreign(each, SENDER_CHARS) for each in self.senders[:SENDERS_NAMED])
         more = f" and {len(self.senders) - SENDERS_NAMED} more" if len(self.senders) > SENDERS_NAMED else ""
-        return f"{self.identity} has {self.count} new message{'s' * (self.count != 1)} from {named}{more}"
+        return f"{self.identity} has {counted(self.count, 'new message')} from {named}{more}"
 
 
 Tell: TypeAlias = Callable[[Arrival], None]
