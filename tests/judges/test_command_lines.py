@@ -16,6 +16,8 @@ from tests.support.clients.command_lines import CLIENTS, NOT_OUTSIDE, entry_on_s
 from tests.support.clients.judges import run, started
 from tests.support.clients.scenarios import check, play
 from tests.support.http.http_server import http_server
+from tests.support.processes import commands_at, ended
+from tests.support.servers.doorbell import doorbell
 from tests.support.servers.mcp_server import TOUR, Json, Setup
 
 UNASKED = "no one could be asked"
@@ -69,3 +71,22 @@ async def test_ctrl_c_ends_the_client_its_server_and_the_agent(tmp_path: Path, c
             tasks.create_task(process.communicate(b""))  # some clients read their stdin to its end
             await scripted.wait_for_gate("gate")
             os.killpg(process.pid, signal.SIGINT)
+
+
+async def test_ctrl_c_in_copilot_cli_stops_the_agent_over_http(tmp_path: Path) -> None:
+    async def plan(used: list[Used]) -> Step:
+        prompt = '[[scene: run cmd="echo > bell; exec tail -f /dev/null"]]'
+        return Use("codex", {"prompt": prompt, "sandbox": "workspace-write"})
+
+    async with ScriptedModel(load_script(TOUR)) as scripted, ChatModel(plan) as model:
+        setup, at_home = Setup(tmp_path / "server", scripted.codex_overrides()), Setup(tmp_path / "client")
+        at_home.make()
+        async with http_server(setup) as server, doorbell(setup.work / "bell") as begun:
+            argv, environment = CLIENTS["copilot"](entry_over_http("copilot", server.port), model, at_home.home)
+            async with started(argv, at_home, NOT_OUTSIDE | environment) as process, asyncio.TaskGroup() as tasks:
+                tasks.create_task(process.communicate(b""))
+                await begun.wait()
+                commands = commands_at(setup.home, "tail -f")
+                os.killpg(process.pid, signal.SIGINT)
+            for command in commands:
+                await ended(command)
