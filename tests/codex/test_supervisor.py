@@ -18,6 +18,7 @@ from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, environment_below, program, settings_below, supervised
+from tests.support.mail.folders import until
 from tests.support.patience import PATIENCE
 
 GREETING = """read -r _; echo '{"id":0,"result":{"userAgent":"codex/0"}}'; """
@@ -202,6 +203,17 @@ async def test_a_core_that_closes_its_stdout_and_stays_is_killed(tmp_path: Path)
     async with supervised(program(script), settings_below(tmp_path), listener) as supervisor:
         await supervisor.core()
         assert "signal SIGKILL" in str(await gone(listener))
+
+
+async def test_a_core_that_has_closed_its_stdout_ends_with_the_server(tmp_path: Path) -> None:
+    script = GREETING + "read -r _; exec 1>&-; exec sleep 1000"
+    async with supervised(program(script), settings_below(tmp_path)) as supervisor:
+        await supervisor.core()
+        pid = supervisor.pid
+        assert pid is not None
+        await until(lambda: supervisor.pid is None)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def test_a_core_that_does_not_leave_is_killed(tmp_path: Path) -> None:

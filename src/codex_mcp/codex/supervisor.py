@@ -260,9 +260,11 @@ class Supervisor:
         try:
             async with asyncio.timeout(EXIT_GRACE):
                 ended = await child.wait()
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError) as exc:
             child.kill()
             ended = await child.wait()
+            if isinstance(exc, asyncio.CancelledError):  # the server stops: `_end` does not know this core any more
+                raise
         self._children.discard(child.pid)
         await self.end_orphans()
         return ended

@@ -234,6 +234,7 @@ async def check_schema(binary: Binary, environment: Mapping[str, str], place: Pl
         return f"the description of its protocol cannot be read: {exc}"
     finally:
         child.kill()
+        await child.wait()
 
 
 async def _run_checks(binary: Binary, environment: Mapping[str, str], place: Place, patience: float) -> tuple[str, str]:
