@@ -363,7 +363,6 @@ async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: 
         starting = tasks.spawn(threads.start(ThreadSpec()), name="start")
         while not threads._opens:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
-        os.kill(pid, signal.SIGCONT)
         await threads.aclose()
         with pytest.raises(CoreError):
             await starting
