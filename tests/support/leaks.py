@@ -35,11 +35,12 @@ class Snapshot:
     children: frozenset[int]
     files: frozenset[tuple[int, str]]
     threads: frozenset[threading.Thread]
+    transports: frozenset[BaseSubprocessTransport]
 
 
 def take_snapshot() -> Snapshot:
     """Look at this process now."""
-    return Snapshot(_children(), _files(), frozenset(threading.enumerate()))
+    return Snapshot(_children(), _files(), frozenset(threading.enumerate()), frozenset(_open_transports()))
 
 
 def leaks_since(before: Snapshot) -> list[str]:
@@ -54,16 +55,18 @@ def leaks_since(before: Snapshot) -> list[str]:
         *(f"child process {pid} is left: {_describe(pid)}" for pid in sorted(after.children - before.children)),
         *(f"file descriptor {fd} is left open: {target}" for fd, target in sorted(after.files - before.files)),
         *(f"thread {thread.name!r} is left running" for thread in after.threads - before.threads),
-        *_open_transports(),
+        *map(_describe_and_close, after.transports - before.transports),
     ]
 
 
-def _open_transports() -> list[str]:
-    left = [transport for transport in _transports if not transport._closed]
-    for transport in left:
-        with contextlib.suppress(RuntimeError):  # its loop is closed
-            transport.close()  # so that only this test fails
-    return [f"the transport of child process {transport.get_pid()} is left open" for transport in left]
+def _open_transports() -> list[BaseSubprocessTransport]:
+    return [transport for transport in _transports if not transport._closed]
+
+
+def _describe_and_close(transport: BaseSubprocessTransport) -> str:
+    with contextlib.suppress(RuntimeError):  # its loop is closed
+        transport.close()  # so that only this test fails
+    return f"the transport of child process {transport.get_pid()} is left open"
 
 
 def _children() -> frozenset[int]:
