@@ -8,6 +8,7 @@ import pytest
 from msgspec import Raw
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import (
     EventGap,
@@ -61,6 +62,21 @@ async def test_arguments_hold_the_address_and_the_options(tmp_path: Path) -> Non
         async with ExecServerClient(args) as client:
             assert client.session_id == session
         assert (args.options.client_name, args.options.connect_timeout) == ("mine", DEFAULT_OPTIONS.connect_timeout)
+
+
+async def test_a_session_can_be_resumed_before_the_server_has_noticed_that_its_client_left(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        session, tasks = setting.client.session_id, TaskSet()
+        args = RemoteExecServerConnectArgs(setting.proxy.url, client_name="mine", resume_session_id=session)
+        client = ExecServerClient(args)
+        resuming = tasks.spawn(client.__aenter__(), name="resume")
+        await setting.proxy.knocks(3)  # the first client, a refusal, and another attempt
+        await setting.client.detach()
+        async with asyncio.timeout(PATIENCE):
+            await resuming
+        assert client.session_id == session
+        assert (await (await client.start(["echo", "hello"])).collect()).stdout == b"hello\n"
+        await client.aclose()
 
 
 async def test_a_process_runs_where_and_with_what_it_is_told(tmp_path: Path) -> None:

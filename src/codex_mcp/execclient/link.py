@@ -15,7 +15,7 @@ from codex_mcp.execclient.connection import Connection, Route
 from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown, RequestRefused, SessionLost
 from codex_mcp.execclient.flow import Flow
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
-from codex_mcp.execclient.recovery import ConnectionState, Recovery, ResumeFailure
+from codex_mcp.execclient.recovery import RETRY_SECONDS, ConnectionState, Recovery, ResumeFailure
 from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.wire.exec.protocol import ALREADY_ATTACHED, Capabilities, EnvironmentInfo, Initialized
 from codex_mcp.wire.jsonrpc import Notification
@@ -26,6 +26,12 @@ Answer = TypeVar("Answer")
 
 TEMPORARY: Final = (OSError, TimeoutError, ConnectionLost)
 """Errors after which another attempt may succeed. (A refused handshake or an unknown session is final.)"""
+
+DETACH_SECONDS: Final = 5.0
+"""How long a server may take to notice that a client has left its session. It takes milliseconds."""
+
+NEVER_CURRENT: Final = 0
+"""The generation of a connection whose handshake failed."""
 
 
 class LinkListener(Protocol):
@@ -73,7 +79,7 @@ class Link:
     async def open(self) -> None:
         """Connect for the first time. Raises CannotConnect."""
         try:
-            connection, answer = await self._connect(1, self._options.resume_session_id)
+            connection, answer = await self._connect_first()
             self.environment = answer.environment_info or await connection.environment()
         except (*TEMPORARY, RequestRefused) as exc:
             self._recovery.close()
@@ -121,6 +127,18 @@ class Link:
         if hasattr(self, "_connection"):
             await self._connection.aclose()
 
+    async def _connect_first(self) -> tuple[Connection, Initialized]:
+        """Connect; wait if the session is still attached, as the server notices a moment later that its client has left."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + DETACH_SECONDS
+        while True:
+            try:
+                return await self._connect(1, self._options.resume_session_id)
+            except RequestRefused as exc:
+                if exc.code != ALREADY_ATTACHED or clock() >= deadline:
+                    raise
+            await asyncio.sleep(RETRY_SECONDS)
+
     async def _connect(self, generation: int, session_id: str | None) -> tuple[Connection, Initialized]:
         async with asyncio.timeout(self._options.connect_timeout):
             channel = await self._dial()
@@ -131,6 +149,7 @@ class Link:
             async with asyncio.timeout(self._options.initialize_timeout):
                 return connection, await connection.initialize(self._options.client_name, session_id)
         except BaseException:
+            connection.generation = NEVER_CURRENT  # the caller is told; there is nothing to recover
             await connection.aclose()
             raise
 
