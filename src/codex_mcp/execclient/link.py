@@ -128,7 +128,7 @@ class Link:
             await self._connection.aclose()
 
     async def _connect_first(self) -> tuple[Connection, Initialized]:
-        """Connect; wait if the session is still attached, as the server notices a moment later that its client has left."""
+        """Connect. A session may still be attached: the server notices a moment later that its client has left."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + DETACH_SECONDS
         while True:
