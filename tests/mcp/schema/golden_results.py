@@ -4,13 +4,36 @@ import re
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from codex_mcp.codex.facts import FileChange, Tokens
+from codex_mcp.mail.message import IdKind, Message
 from codex_mcp.mcp.schema.answer_size import Reader, reader_for
+from codex_mcp.mcp.schema.mail_results import mail_result, messages
 from codex_mcp.mcp.schema.results import Result, WaitReport, described, refused_in_thread, turn_result, wait_result
+from codex_mcp.mcp.schema.session_results import sessions_result
+from codex_mcp.mcp.schema.team_results import (
+    Answered,
+    OpenApproval,
+    approvals_result,
+    close_result,
+    idle_result,
+    interrupt_result,
+    quiet_result,
+    refused_by_team,
+    status_result,
+    stopped_result,
+    threads_result,
+)
+from codex_mcp.sessions.session import NamedSession
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import AgentState, AgentStatus, AskedElsewhere, Owner
 from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.questions.decisions import NO_CAPABILITY
-from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.questions.questions import Method
+from codex_mcp.threads.record import Outcome, Status, Stopped
+from tests.support.core.questions import COMMAND, ask
+from tests.team.test_agent import agent
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -62,6 +85,58 @@ def results_for(reader: Reader) -> dict[str, Result]:
     }
 
 
+def other_results() -> dict[str, object]:
+    """The results that are the same for every reader."""
+    one = replace(agent(), branch="main", owner=Owner("n", 1, "h"), cost=0.5)
+    old = replace(agent(), last_active=1.0, status=AgentStatus.STALE, thread_state=AgentState.CLOSED)
+    own = {
+        "goal": {"objective": "all green", "status": "active"},
+        "subagents": [{"threadId": "c", "name": "Nash", "state": "busy", "tokens": 7}],
+    }
+    elsewhere = AskedElsewhere("turn/question-2", old, Owner("n", 7, "h"), "May I?")
+    asked = OpenApproval("turn/question-1", one, ask(Method.EXEC, COMMAND))
+    letter = Message(id="1", id_kind=IdKind.ATM, sender="dev", text="a\n\u202eb", sent_at=5.0, is_urgent=True)
+    interrupted = outcome(Status.INTERRUPTED, "I was about to", "slow")
+    status = {
+        "core": {"alive": True, "version": "0.163.0"},
+        "team": "red",
+        "threads": {"active": 2, "busy": 1, "idle": 1, "limit": 10},
+        "identities": {"arch": "codex:1", "dev": "codex:2"},
+        "busy": ["arch"],
+        "queues": {"arch": 3},
+        "rate_limits": [{"used_percent": 91.0, "window_minutes": 300}, {"used_percent": None}],
+        "paused": {"dev": "it has used its tokens"},
+        "goals": {"arch": own["goal"]},
+        "subagents": {"arch": own["subagents"]},
+        "usage": {"tokens": 1200, "cost": 0.5},
+        "pending_mail": 1,
+        "pending_approvals": 1,
+    }
+    return {
+        "threads": threads_result([old, one], 2, {one.codex_id: own}),
+        "threads, cut": threads_result([old, one], 1),
+        "no threads": threads_result([], 5),
+        "status": status_result(status),
+        "status of nothing": status_result({"core": {}, "team": "t", "threads": {}, "identities": {}}),
+        "closed": close_result(one, "closed"),
+        "interrupted": interrupt_result(one, interrupted, 2, Stopped(("be done",), 1)),
+        "interrupted too late": interrupt_result(one, outcome(Status.COMPLETED), 0, Stopped()),
+        "interrupted, of Codex": quiet_result(one, Stopped(("be done",), 2)),
+        "interrupted, idle": idle_result(one),
+        "interrupted review": stopped_result(interrupted),
+        "approvals": approvals_result([asked], [elsewhere], Answered("turn/question-3", "codex:1")),
+        "no approvals": approvals_result([]),
+        "refused": refused_by_team(refusals.not_found("x"), ["May I?"]),
+        "mail": mail_result(messages("arch", [letter], 2)),
+        "sessions": sessions_result([NamedSession(id="s", created=0, used=60, turns=3, thread="t", model="m")]),
+        "no sessions": sessions_result([]),
+    }
+
+
+def other_golden() -> bytes:
+    return msgspec.json.format(msgspec.json.encode(other_results()), indent=1) + b"\n"
+
+
 def golden(kind: str) -> bytes:
     """The file of one kind of reader. Of a run of lines, the first and the last are named."""
     found = results_for(reader_for(READERS[kind], "2025-11-25", None, is_local=True))
@@ -73,3 +148,4 @@ def golden(kind: str) -> bytes:
 if __name__ == "__main__":
     for name in READERS:
         (FOLDER / f"{name}.json").write_bytes(golden(name))
+    (FOLDER / "others.json").write_bytes(other_golden())

@@ -11,7 +11,7 @@ from codex_mcp.mcp.schema.answer_size import reader_for
 from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT
 from codex_mcp.mcp.schema.results import Result
 from codex_mcp.mcp.schema.team_catalogue import TEAM_WAIT_OUTPUT
-from tests.mcp.schema.golden_results import FOLDER, LONG, READERS, golden, results_for
+from tests.mcp.schema.golden_results import FOLDER, LONG, READERS, golden, other_golden, results_for
 
 KINDS = list(results_for(reader_for("", "", None)))
 
@@ -34,6 +34,10 @@ def shown(kind: str, result: Result) -> str:
 def test_the_results_for_each_kind_of_reader_are_as_recorded(kind: str) -> None:
     """After a change on purpose: `python -m tests.mcp.schema.golden_results`, and read the difference."""
     assert golden(kind).decode() == (FOLDER / f"{kind}.json").read_text()
+
+
+def test_the_results_that_are_the_same_for_every_reader_are_as_recorded() -> None:
+    assert other_golden().decode() == (FOLDER / "others.json").read_text()
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -14,7 +14,7 @@ from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.tools.product import plain_product
+from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
@@ -92,7 +92,9 @@ def plain_peer(channel: Channel | None = None) -> Peer:
 
 
 @contextlib.asynccontextmanager
-async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[FarEnd, Session]]:
+async def memory_session(
+    home: Path, make: MakeProduct = plain_product, **settings: Any
+) -> AsyncIterator[tuple[FarEnd, Session]]:
     """A session, and the client at the far end of it."""
     ours, theirs = memory_pair()
     chosen = make_settings(codex_home=str(home), **settings)
@@ -106,13 +108,14 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
         pace=no_hurry,
     )
     key = bytes(KEY_BYTES)
-    product = plain_product(threads, chosen, key)
+    product = make(threads, chosen, key)
     session = Session(peer, product.tools, chosen.calls)
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="session")
     try:
         yield FarEnd(theirs), session
     finally:
+        await product.aclose()
         await threads.aclose()
         await peer.aclose()
         await tasks.aclose()
