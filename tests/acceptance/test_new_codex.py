@@ -79,15 +79,17 @@ def only_claims(folder: Path) -> Path:
     return path
 
 
-LIES: dict[str, tuple[Callable[[Path], Path], str]] = {
-    "only claims a version": (only_claims, "it does not describe its protocol (exit code 0)"),
-    "lacks a method": (partial(odd_codex, habit="lacks a method"), "it has no method turn/steer"),
+LIES: dict[str, tuple[Callable[[Path], Path], str, str]] = {
+    "only claims a version": (only_claims, "schema", "it does not describe its protocol (exit code 0)"),
+    "lacks a method": (partial(odd_codex, habit="lacks a method"), "schema", "it has no method turn/steer"),
+    "dies": (partial(odd_codex, habit="dies"), "turn", "an agent did not answer"),
+    "fails one behaviour": (partial(odd_codex, habit="asks nobody"), "approval", "was not asked about once"),
 }
 
 
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_codex_on_path_that_lies_never_serves(tmp_path: Path, lie: str) -> None:
-    make, why = LIES[lie]
+    make, check, why = LIES[lie]
     codex = make(tmp_path / "bin")
     home = str(tmp_path / "home/.codex")
     for _ in range(2):  # the second time with the verdict
@@ -98,8 +100,23 @@ async def test_a_codex_on_path_that_lies_never_serves(tmp_path: Path, lie: str) 
             await until(lambda: verdict_on(str(codex), home) is not None)
     verdict = verdict_on(str(codex), home)
     assert verdict is not None
-    assert (verdict.failed, verdict.why) == ("schema", why)
-    assert f"{codex} is Codex 9.9.9, which failed the self-test (schema: {why}); using our own" in server.log
+    assert (verdict.failed, why in verdict.why) == (check, True), verdict
+    assert f"{codex} is Codex 9.9.9, which failed the self-test ({check}: {verdict.why}); using our own" in server.log
+
+
+async def test_a_codex_on_path_that_hangs_when_asked_for_its_version_is_asked_once(tmp_path: Path) -> None:
+    codex = tmp_path / "bin/codex"
+    codex.parent.mkdir()
+    codex.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\nexec sleep 1000\n")
+    codex.chmod(0o755)
+    home = str(tmp_path / "home/.codex")
+    for _ in range(2):
+        async with scripted_server(tmp_path, environment=path_with(codex.parent)) as (server, _model):
+            await server.initialize()
+            assert (await server.run("codex", HELLO))["structuredContent"]["status"] == "completed"
+            assert f"cannot run {codex}: it does not say which version of Codex it is" in server.log
+            await until(lambda: verdict_on(str(codex), home) is not None)
+    assert (tmp_path / "asked").read_text().count("asked") == len(["the first server", "its trial"])
 
 
 FUTURE = 'model_provider = "from-the-future"\n'

@@ -117,6 +117,17 @@ def test_something_else_called_codex_on_path_is_passed_over_with_a_note(tmp_path
     found = find_codex(settings(), str(tmp_path))
     assert found.origin is Origin.PACKAGE
     assert found.notes[0].startswith(f"cannot run {codex}: it does not say which version of Codex it is")
+    assert found.untried == str(codex)
+
+
+def test_a_codex_on_path_that_did_not_say_its_version_in_a_trial_is_not_asked_again(tmp_path: Path) -> None:
+    codex = program(tmp_path / "codex", "")
+    codex.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
+    tried(codex, tmp_path, failed="version", why="it does not say it")
+    found = find_codex(settings(home=tmp_path), str(tmp_path))
+    assert (found.origin, found.untried) == (Origin.PACKAGE, None)
+    assert found.notes == (f"it does not say it; using our own {shown(found.version)}",)
+    assert not (tmp_path / "asked").exists()
 
 
 def test_relative_folders_on_path_are_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,12 @@ OLD_PLACE = "codex"
 VERSION_PATIENCE = 10.0
 """Seconds for `codex --version`, which takes 0.02 s; a wrapper on a cold disk takes longer."""
 
+PATH_PATIENCE = 2.0
+"""Seconds for a `codex` on PATH that nobody named, while a user's first call waits. A trial then gives it longer."""
+
+NO_VERSION = "version"
+"""In a verdict: what has failed if it did not say its version."""
+
 PLATFORMS: dict[tuple[str, str], tuple[str, str]] = {
     # system and machine as in uname: npm package, folder in it
     ("Linux", "x86_64"): ("codex-linux-x64", "x86_64-unknown-linux-musl"),
@@ -89,6 +95,14 @@ class Binary(Struct, frozen=True):
         return os.pathsep.join(filter(None, (self.tools_dir, search_path)))
 
 
+class NoVersion(NoCodex):
+    """A program that may be anything, and may hang."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"cannot run {path}: it does not say which version of Codex it is, or is no Codex at all")
+        self.path = path
+
+
 class _Package(Struct):
     """The fields of `codex-package.json` that are read."""
 
@@ -124,10 +138,13 @@ def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tu
     path = _which("codex", search_path)
     if path is None:
         return None, None
+    verdict = verdict_on(_behind_wrapper(os.path.realpath(path)), settings.codex_home)
+    if verdict is not None and verdict.failed == NO_VERSION:  # not asked again: it may hang
+        return None, Unused(verdict.why, "correct it, or do nothing")
     try:
-        found = _examined(path, Origin.PATH)
+        found = _examined(path, Origin.PATH, PATH_PATIENCE if own is not None else VERSION_PATIENCE)
     except NoCodex as error:
-        return None, Unused(str(error), "correct it, or do nothing")
+        return None, Unused(str(error), "correct it, or do nothing", untried=path)
     if is_fit(found.version):
         return found, None
     return _unmeasured(settings, found, path, own)
@@ -224,13 +241,13 @@ def _own_codex() -> Binary | None:
     return _examined(path, Origin.PACKAGE) if _is_program(path) else None
 
 
-def _examined(path: str, origin: Origin) -> Binary:
+def _examined(path: str, origin: Origin, patience: float = VERSION_PATIENCE) -> Binary:
     path = _behind_wrapper(os.path.realpath(path))
     root = os.path.dirname(os.path.dirname(path))
     package = _package_of(root)
-    version = parse_version(package.version) if package else _asked_version(path)
+    version = parse_version(package.version) if package else _asked_version(path, patience)
     if version is None:
-        raise NoCodex(f"cannot run {path}: it does not say which version of Codex it is, or is no Codex at all")
+        raise NoVersion(path)
     tools = package.pathDir if package else "path" if os.path.basename(os.path.dirname(path)) == OLD_PLACE else None
     tools_dir = os.path.join(root, tools) if tools else None
     return Binary(path, version, origin, tools_dir if tools_dir and os.path.isdir(tools_dir) else None)
@@ -244,7 +261,7 @@ def _package_of(root: str) -> _Package | None:
         return None
 
 
-def _asked_version(path: str) -> Version | None:
+def _asked_version(path: str, patience: float) -> Version | None:
     try:
         process = subprocess.Popen(
             [path, "--version"],
@@ -257,7 +274,7 @@ def _asked_version(path: str) -> Version | None:
         return None
     with process:
         try:
-            said = process.communicate(timeout=VERSION_PATIENCE)[0].decode(errors="replace")
+            said = process.communicate(timeout=patience)[0].decode(errors="replace")
         except subprocess.TimeoutExpired:
             # With its children: one of them may hold the pipe open.
             os.killpg(process.pid, signal.SIGKILL)

@@ -23,7 +23,7 @@ from codex_mcp.cli.doctor.facts import Codex, Core, Facts, Finding, Level, Sandb
 from codex_mcp.cli.doctor.report import MARKS, PLAIN_MARKS, as_json, as_summary, as_text, private, runnable
 from codex_mcp.cli.output import SCHEMA, print_json, print_text, terminal_width
 from codex_mcp.cli.state.folder import add_state_argument
-from codex_mcp.codex.binary import find_codex
+from codex_mcp.codex.binary import NoVersion, find_codex
 from codex_mcp.codex.versions.measured import shown
 from codex_mcp.config.load import likely_codex_home, load
 
@@ -88,14 +88,17 @@ def gather(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: s
 
 def _self_test(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> Finding:
     """Try the Codex that would be used, or a newer one on PATH that has not been tried."""
-    from codex_mcp.cli.doctor.self_test import judge_trial, try_codex  # noqa: PLC0415  few runs need it
+    from codex_mcp.cli.doctor.self_test import judge_trial, record_no_version, try_codex  # noqa: PLC0415  few need it
 
     given = argparse.Namespace(codex_home=arguments.codex_home, codex_bin=arguments.codex_bin)
     settings = load(given, environment, cwd).settings.core
     search_path = environment.get("PATH", os.defpath)
-    found = find_codex(replace(settings, allow_untested_codex=True), search_path)
-    if found.untried is not None:
-        found = find_codex(replace(settings, codex_bin=found.untried, allow_untested_codex=True), search_path)
+    try:
+        found = find_codex(replace(settings, allow_untested_codex=True), search_path)
+        if found.untried is not None:
+            found = find_codex(replace(settings, codex_bin=found.untried, allow_untested_codex=True), search_path)
+    except NoVersion as exc:
+        return judge_trial(record_no_version(exc, settings.codex_home))
     with _progress(f"trying Codex {shown(found.version)}"):
         return judge_trial(try_codex(found, settings.codex_home, environment))
 

@@ -28,7 +28,7 @@ from codex_mcp.cli.demo.client import Client, ServerLaunch, connected
 from codex_mcp.cli.demo.messages import Decision, Event, Question, ToolResult
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor.facts import Finding, Group, Level
-from codex_mcp.codex.binary import Binary
+from codex_mcp.codex.binary import NO_VERSION, Binary, NoVersion
 from codex_mcp.codex.versions import verdicts
 from codex_mcp.codex.versions.contract import unfit
 from codex_mcp.codex.versions.measured import shown
@@ -303,6 +303,20 @@ def try_codex(binary: Binary, codex_home: str, environment: Mapping[str, str]) -
     return verdict
 
 
+def record_no_version(found: NoVersion, codex_home: str) -> Verdict:
+    """Servers need not ask it again. Raises OSError."""
+    verdict = Verdict(
+        identity=verdicts.identity_of(found.path),
+        sha256=_hash(found.path),
+        version="",
+        by=__version__,
+        failed=NO_VERSION,
+        why=str(found),
+    )
+    verdicts.record(verdict, codex_home)
+    return verdict
+
+
 def _hash(path: str) -> str:
     with opened(path) as file:
         return hashlib.file_digest(cast("BufferedReader", file), "sha256").hexdigest()
@@ -310,7 +324,7 @@ def _hash(path: str) -> str:
 
 def judge_trial(verdict: Verdict) -> Finding:
     """What came of trying a Codex."""
-    who = f"Codex {verdict.version} ({verdict.identity.path})"
+    who = f"Codex {verdict.version} ({verdict.identity.path})" if verdict.version else verdict.identity.path
     if verdict.is_fit:
         return Finding("codex.self-test", Group.CODEX, Level.OK, f"{who} passed the self-test")
     text = f"{who} failed the self-test at `{verdict.failed}`: {verdict.why}"

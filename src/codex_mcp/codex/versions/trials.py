@@ -69,6 +69,8 @@ class Trials:
             logger.warning("%s could not be tried; `codex-mcp doctor --self-test` shows why", path)
         elif verdict.is_fit:
             logger.warning("%s (Codex %s) has passed the self-test; new servers use it", path, verdict.version)
+        elif not verdict.version:
+            logger.warning("%s", verdict.why)
         else:
             logger.warning("%s (Codex %s) failed: %s: %s", path, verdict.version, verdict.failed, verdict.why)
 
