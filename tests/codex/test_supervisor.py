@@ -13,9 +13,9 @@ from codex_mcp.base.processes.marks import SERVED_BY
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import CoreError, CoreLost
-from codex_mcp.codex.guard import start_guard
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.starting.guard import start_guard
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, environment_below, program, settings_below, supervised
 from tests.support.mail.folders import until

@@ -12,7 +12,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import position_of
 from codex_mcp.git.changes import Kind, lines_of, read_changes
-from codex_mcp.git.diffs import Wanted, diff_of
+from codex_mcp.git.diffs import Wanted, diff_of, remote_commit
 from codex_mcp.git.looking import MOST_FILES, changed_since, work_since
 from codex_mcp.git.running import Git, GitFailed
 from codex_mcp.git.start import Start
@@ -138,6 +138,26 @@ def test_a_diff_has_new_files_renames_and_binaries_and_can_be_applied(checkout: 
         diff_of(str(tmp_path), Wanted(), 1, home)
     with pytest.raises(Refused, match="has no commit 1234"):
         diff_of(str(checkout), Wanted("1234"), 1, home)
+
+
+def test_the_nearest_commit_of_a_remote_is_found(checkout: Path, tmp_path: Path) -> None:
+    assert remote_commit(str(tmp_path)) is None
+    assert remote_commit(str(checkout)) is None
+    first = git(checkout, "rev-parse", "HEAD")
+    second = commit(checkout, "a", "two\n")
+    for name in ("fork", "origin"):
+        git(checkout, "remote", "add", name, str(tmp_path / name))
+    git(checkout, "update-ref", "refs/remotes/origin/main", first)
+    assert remote_commit(str(checkout)) == first
+    git(checkout, "update-ref", "refs/remotes/fork/main", second)
+    assert remote_commit(str(checkout)) == second
+    git(checkout, "checkout", "-q", "-b", "side")
+    third = commit(checkout, "a", "three\n")
+    assert remote_commit(str(checkout)) == second
+    git(checkout, "update-ref", "refs/remotes/origin/other", third)
+    assert remote_commit(str(checkout)) == third
+    git(checkout, "checkout", "-q", "--orphan", "new")
+    assert remote_commit(str(checkout)) is None
 
 
 def test_lists_of_git_are_read() -> None:

@@ -31,9 +31,9 @@ from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
-from codex_mcp.codex.first_start import RETRY_DELAYS, met_another, one_at_a_time
-from codex_mcp.codex.guard import start_guard
 from codex_mcp.codex.process import CoreProcess, last_words, reason_in
+from codex_mcp.codex.starting.first_start import RETRY_DELAYS, met_another, one_at_a_time
+from codex_mcp.codex.starting.guard import start_guard
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child
@@ -72,7 +72,7 @@ class CoreLaunch(Struct, frozen=True):
     """The `codex` command that runs."""
     version: str = ""
     is_guarded: bool = False
-    """If this server is killed, the guard (`codex.guard`) ends what the core leaves behind."""
+    """If this server is killed, the guard (`codex.starting.guard`) ends what the core leaves behind."""
     dies_with_us: bool = False
     """It may survive the end of its stdin, so it is killed when this server is."""
 

@@ -82,7 +82,7 @@ def _accounts(accounts: Accounts) -> dict[str, Method]:
 
 def _utilities(threads: Threads, settings: Settings) -> dict[str, Method]:
     configuration = Configuration(threads, settings.core.codex_home)
-    utilities = Utilities(threads)
+    utilities = Utilities(threads, settings.core.codex_home)
     return {
         "getUserSavedConfig": (wire.NoParams, configuration.saved),
         "setDefaultModel": (wire.SetDefaultModel, configuration.set_default_model),

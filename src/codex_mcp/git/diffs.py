@@ -19,6 +19,12 @@ from codex_mcp.git.running import Git, GitFailed
 LONGEST_INDEX: Final = 512 * 1024 * 1024
 """Bytes of git's index: some millions of files."""
 
+REMOTES: Final = "refs/remotes/"
+MAIN: Final = ("main", "master")
+
+MOST_REMOTE_BRANCHES: Final = 32
+"""Branches of remotes that contain HEAD; all of them are as near as possible."""
+
 
 class Diff(Struct, frozen=True):
     text: str
@@ -92,3 +98,30 @@ def _add_new_files(git: Git, variables: Mapping[str, str]) -> None:
     if names:
         words = ("add", "--intent-to-add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
         git.run(*words, variables={**variables, "GIT_LITERAL_PATHSPECS": "1"}, given=b"\0".join(names))
+
+
+def remote_commit(cwd: str) -> str | None:
+    """The newest commit of a remote from which the checkout around a folder has gone on, by the branches that git
+    remembers of its remotes: that of the current branch, of the main one, and those that contain HEAD."""
+    position = position_of(cwd)
+    if position is None:
+        return None
+    git = Git(position.root)
+    if git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
+        return None
+    branch = git.line("symbolic-ref", "--quiet", "--short", "HEAD")
+    remotes = sorted(_lines(git, "remote"), key=lambda name: name != "origin")
+    heads = [git.line("symbolic-ref", "--quiet", f"{REMOTES}{remote}/HEAD") for remote in remotes]
+    names = [name for name in (branch, *MAIN) if name is not None]
+    found = [f"{REMOTES}{remote}/{name}" for name in names[:1] for remote in remotes]
+    found += [head for head in heads if head is not None]
+    found += [f"{REMOTES}{remote}/{name}" for name in names[1:] for remote in remotes]
+    containing = ("for-each-ref", f"--count={MOST_REMOTE_BRANCHES}", "--contains=HEAD", "--format=%(refname)", REMOTES)
+    found += _lines(git, *containing)
+    commits = [git.line("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") for ref in dict.fromkeys(found)]
+    known = list(dict.fromkeys(commit for commit in commits if commit is not None))
+    return min(known, key=lambda commit: int(git.ask("rev-list", "--count", f"{commit}..HEAD")), default=None)
+
+
+def _lines(git: Git, *words: str) -> list[str]:
+    return git.ask(*words).decode(errors="surrogateescape").splitlines()

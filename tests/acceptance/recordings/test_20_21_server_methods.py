@@ -114,11 +114,14 @@ async def test_files_are_found_and_a_diff_to_the_remote_is_made(tmp_path: Path) 
         git(repository, "push", "origin", "main")
         (repository / "albert.txt").write_text("one\ntwo\n")
         (repository / "new").write_text("new\n")
+        git(repository, "config", "filter.evil.clean", f"touch {tmp_path}/mark; cat")
+        (repository / ".git/info/attributes").write_text("* filter=evil\n")
 
         diff = await ask(server, "gitDiffToRemote", cwd=str(repository))
         assert len(diff["sha"]) == 40
         assert "+two" in diff["diff"]
         assert "new file mode" in diff["diff"]
+        assert not (tmp_path / "mark").exists()
         for cwd in (str(server.setup.home), "/no/such"):
             text = f'failed to compute git diff to remote for cwd: "{cwd}"'
             assert await refusal(server, "gitDiffToRemote", cwd=cwd) == (-32600, text)

@@ -29,7 +29,7 @@ from codex_mcp.cli.doctor.client_files import read_clients
 from codex_mcp.cli.state.folder import agents_in, readable
 from codex_mcp.codex.binary import Binary, Origin, find_codex
 from codex_mcp.codex.config.profiles import check_user_config, read_user_config
-from codex_mcp.codex.first_start import LOCK_FILE
+from codex_mcp.codex.starting.first_start import LOCK_FILE
 from codex_mcp.codex.versions.measured import is_fit, is_old, measured, shown
 from codex_mcp.codex.versions.verdicts import verdict_on
 from codex_mcp.config.load import Loaded, load

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.codex.first_start import LOCK_FILE, met_another, one_at_a_time
+from codex_mcp.codex.starting.first_start import LOCK_FILE, met_another, one_at_a_time
 from tests.support.patience import PATIENCE
 
 

@@ -1,0 +1,96 @@
+"""The git that Codex finds first: what runs for Codex, and what for all others."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.codex.starting.core_git import FOLDER, LOOKUPS, SCRIPT, with_core_git
+
+CODEX = ("-c", "safe.bareRepository=explicit", "-c", "core.hooksPath=/dev/null")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder with a `git` that tells how it was called."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "git").write_text('#!/bin/sh\necho "$PWD" "$GIT_ALLOW_PROTOCOL" "$@"\n')
+    (folder / "git").chmod(0o755)
+    return folder
+
+
+def called(home: Path, path: str, *words: str, cwd: str = "/") -> tuple[int, str]:
+    done = subprocess.run(
+        ["git", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={"PATH": with_core_git(str(home), path), "CODEX_HOME": str(home)},
+    )
+    return done.returncode, done.stdout.strip()
+
+
+@pytest.mark.parametrize("verb", LOOKUPS)
+def test_what_reads_references_and_settings_runs_without_a_way_to_the_network(
+    tmp_path: Path, programs: Path, verb: str
+) -> None:
+    code, said = called(tmp_path, str(programs), *CODEX, verb, "x y")
+    assert code == 0
+    assert said.startswith("/ none -c core.hooksPath=/dev/null -c core.fsmonitor=false")
+    assert said.endswith(f"{' '.join(CODEX)} {verb} x y")
+
+
+@pytest.mark.parametrize(
+    "words", [("status", "--porcelain"), ("diff",), ("--git-dir", "x", "status"), ("-C", "/", "add"), ()]
+)
+def test_what_looks_at_files_fails_for_codex_and_runs_for_others(
+    tmp_path: Path, programs: Path, words: tuple[str, ...]
+) -> None:
+    assert called(tmp_path, str(programs), *CODEX, *words) == (1, "")
+    assert called(tmp_path, str(programs), *words) == (0, " ".join(["/ ", *words]).rstrip())
+
+
+def test_plugins_are_fetched_in_codex_s_home(tmp_path: Path, programs: Path) -> None:
+    assert called(tmp_path, str(programs), *CODEX, "ls-remote", "x")[1].startswith(f"{tmp_path}  -c")
+    inside = str(tmp_path / "plugins")
+    assert called(tmp_path, str(programs), *CODEX, "-C", inside, "fetch")[1].endswith(f"-C {inside} fetch")
+    assert called(tmp_path, str(programs), *CODEX, "-C", f"{tmp_path}-not", "fetch") == (1, "")
+
+
+def test_it_never_calls_itself_or_a_program_beside_it(tmp_path: Path, programs: Path) -> None:
+    beside = tmp_path / "work"
+    beside.mkdir()
+    (beside / "git").write_text("#!/bin/sh\necho beside\n")
+    (beside / "git").chmod(0o755)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / FOLDER)
+    path = f"{tmp_path / FOLDER}:{link}/:.::{tmp_path}/work/..:{programs}"
+    assert called(tmp_path, path, "hello", cwd=str(beside)) == (0, f"{beside}  hello")
+
+
+def test_the_program_is_made_again_if_it_was_changed_and_left_out_without_git(
+    tmp_path: Path, programs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert with_core_git(str(tmp_path), str(tmp_path)) == str(tmp_path)
+    assert not (tmp_path / FOLDER).exists()
+    made = tmp_path / FOLDER / "git"
+    assert with_core_git(str(tmp_path), str(programs)) == f"{made.parent}{os.pathsep}{programs}"
+    made.write_text("#!/bin/sh\nold\n")
+    with_core_git(str(tmp_path), str(programs))
+    assert made.read_text() == SCRIPT
+    assert not caplog.messages
+    made.chmod(0o600)
+    with_core_git(str(tmp_path), str(programs))
+    assert caplog.messages == []
+    assert os.access(made, os.X_OK)
+
+
+def test_a_program_that_cannot_be_made_is_told(
+    tmp_path: Path, programs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / FOLDER).write_text("")
+    with_core_git(str(tmp_path), str(programs))
+    assert "Codex runs git with the settings of the repositories that it finds: cannot make" in caplog.text
