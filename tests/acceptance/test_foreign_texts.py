@@ -24,6 +24,7 @@ def registry() -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # head and body in one packet: a WebSocket client reads no further than the head
 
         def do_GET(self) -> None:
             body = json.dumps({"error": {"code": HOSTILE, "message": HOSTILE}}).encode()
