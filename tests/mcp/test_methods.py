@@ -141,7 +141,7 @@ async def test_a_client_may_ask_before_it_has_said_who_it_is(tmp_path: Path) -> 
         assert "tools" in (await client.ask("tools/list"))["result"]
 
 
-@pytest.mark.parametrize("method", sorted(set(PRODUCT) - STATELESS_ONLY))
+@pytest.mark.parametrize("method", sorted({*PRODUCT, "tools/list"} - STATELESS_ONLY))
 async def test_a_request_without_an_id_is_not_answered(tmp_path: Path, method: str) -> None:
     async with memory_session(tmp_path) as (client, session):
         client.notify(method, {**initialize(), "name": "codex", "arguments": {"prompt": "hi"}})

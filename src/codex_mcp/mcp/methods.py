@@ -208,10 +208,12 @@ def _shutdown(exchange: Exchange) -> object:
 
 
 def listing(tools: Sequence[catalogue.Tool]) -> Handler:
-    listed = {"tools": [tool.listed() for tool in tools]}
+    listed: dict[str, object] = {}
 
     def answer(exchange: Exchange) -> object:
         exchange.params(dict[str, object])
+        if not listed:
+            listed["tools"] = [tool.listed() for tool in tools]
         return listed
 
     return answer
@@ -232,6 +234,5 @@ COMMON: Final[dict[str, Handler]] = {
 
 PRODUCT: Final[dict[str, Handler]] = {
     **COMMON,
-    "tools/list": listing(catalogue.TOOLS),
     "tools/call": _tools_call,
 }

@@ -1,7 +1,6 @@
 """Every argument of every tool arrives in its value, however its name is spelled."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import msgspec
 import pytest
@@ -13,7 +12,6 @@ from codex_mcp.mcp.schema.arguments import (
     CodexArguments,
     ReplyArguments,
     WaitArguments,
-    tool_arguments,
     translated,
 )
 from codex_mcp.mcp.schema.catalogue import CODEX, CODEX_REPLY, CODEX_WAIT, Tool
@@ -22,14 +20,10 @@ from tests.support.json_values import JSON_VALUES
 
 Reader = Callable[[Mapping[str, object]], msgspec.Struct]
 
-codex_arguments = partial(tool_arguments, CODEX, kind=CodexArguments)
-reply_arguments = partial(tool_arguments, CODEX_REPLY, kind=ReplyArguments)
-wait_arguments = partial(tool_arguments, CODEX_WAIT, kind=WaitArguments)
-
 READERS: list[tuple[Tool, Reader, type[msgspec.Struct]]] = [
-    (CODEX, codex_arguments, CodexArguments),
-    (CODEX_REPLY, reply_arguments, ReplyArguments),
-    (CODEX_WAIT, wait_arguments, WaitArguments),
+    (CODEX, CODEX.read, CodexArguments),
+    (CODEX_REPLY, CODEX_REPLY.read, ReplyArguments),
+    (CODEX_WAIT, CODEX_WAIT.read, WaitArguments),
 ]
 
 EACH_FIELD = [(tool, reader, field) for tool, reader, _ in READERS for field in tool.accepted]
@@ -68,12 +62,17 @@ def test_the_table_and_the_value_have_the_same_names(tool: Tool, reader: Reader,
 
 
 def test_what_is_left_out_has_its_default() -> None:
-    assert codex_arguments({"prompt": "hi"}) == CodexArguments(prompt="hi")
-    assert wait_arguments({}) == WaitArguments()
+    assert CODEX.read({"prompt": "hi"}) == CodexArguments(prompt="hi")
+    assert CODEX_WAIT.read({}) == WaitArguments()
+
+
+def test_a_whole_number_may_come_as_a_float() -> None:
+    offset = CODEX_WAIT.read({"offset": 3.0}).offset
+    assert (offset, type(offset)) == (3, int)
 
 
 def test_events_are_one_of_the_settings_own() -> None:
-    assert codex_arguments({"prompt": "hi", "events": "full"}).events is Events.FULL
+    assert CODEX.read({"prompt": "hi", "events": "full"}).events is Events.FULL
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_events_are_one_of_the_settings_own() -> None:
     ],
 )
 def test_a_reply_names_its_thread_by_either_name(arguments: dict[str, object], thread_id: str | None) -> None:
-    assert reply_arguments({"prompt": "hi", **arguments}).thread_id == thread_id
+    assert CODEX_REPLY.read({"prompt": "hi", **arguments}).thread == thread_id
 
 
 @pytest.mark.parametrize(("tool", "reader", "kind"), READERS, ids=lambda item: getattr(item, "name", ""))

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from codex_mcp.mcp.schema.answer_size import reader_for
-from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT
+from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
 from codex_mcp.mcp.schema.results import Result
-from codex_mcp.mcp.schema.team_catalogue import TEAM_WAIT_OUTPUT
 from tests.mcp.schema.golden_results import FOLDER, LONG, READERS, golden, other_golden, results_for
 
 KINDS = list(results_for(reader_for("", "", None)))
@@ -46,7 +45,7 @@ def test_every_result_is_one_for_the_official_models_and_fits_its_schema(kind: s
     result = msgspec.json.decode(msgspec.json.encode(result_for(kind, name)))
     mcp_types.CallToolResult.model_validate(result)
     structured = result["structuredContent"]
-    jsonschema.validate(structured, TEAM_WAIT_OUTPUT if "finished" in structured else TURN_OUTPUT)
+    jsonschema.validate(structured, WAIT_OUTPUT if "finished" in structured else TURN_OUTPUT)
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "nothing"])

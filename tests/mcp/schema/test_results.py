@@ -23,7 +23,6 @@ from codex_mcp.mcp.schema.results import (
     turn_result,
     wait_result,
 )
-from codex_mcp.mcp.schema.team_catalogue import TEAM_WAIT_OUTPUT
 from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
@@ -169,7 +168,7 @@ def test_every_result_of_a_wait_fits_the_output_schema(
     told: dict[str, object] = {"threadId": "t-1", "identity": "arch", "codex_id": "codex:1", "status": "paused"}
     facts = [(kind, {**told, "content": "Why."}) for kind in (NewsKind.PAUSE, NewsKind.CLOSE)]
     result = on_the_wire(wait_result(msgspec.structs.replace(report, facts=facts)))
-    jsonschema.validate(result["structuredContent"], TEAM_WAIT_OUTPUT)
+    jsonschema.validate(result["structuredContent"], WAIT_OUTPUT)
     assert "[arch, codex:1] paused\\nWhy." in str(result["content"])
 
 

@@ -1,22 +1,11 @@
 """The three ways to start an agent exclude each other, and each error says what to do."""
 
-from functools import partial
-
 import pytest
 
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.fields import BadArguments
-from codex_mcp.mcp.schema.team_arguments import (
-    AgentArguments,
-    TeamReplyArguments,
-    TeamWaitArguments,
-    Way,
-    start_arguments,
-    team_arguments,
-    way_of,
-)
-
-team_reply_arguments = partial(team_arguments, catalogue.CODEX_REPLY, kind=TeamReplyArguments)
+from codex_mcp.mcp.schema.team_arguments import Way, checked_start, way_of
+from codex_mcp.mcp.schema.team_catalogue import TeamWaitArguments
 
 
 @pytest.mark.parametrize(
@@ -32,7 +21,7 @@ team_reply_arguments = partial(team_arguments, catalogue.CODEX_REPLY, kind=TeamR
     ],
 )
 def test_a_call_goes_one_way(given: dict[str, object], way: Way) -> None:
-    assert way_of(start_arguments(given)) is way
+    assert way_of(checked_start(catalogue.CODEX.read(given))) is way
 
 
 @pytest.mark.parametrize(
@@ -49,7 +38,7 @@ def test_a_call_goes_one_way(given: dict[str, object], way: Way) -> None:
 )
 def test_a_call_that_goes_no_way_or_two_is_refused(given: dict[str, object], says: str) -> None:
     with pytest.raises(BadArguments, match=says):
-        way_of(start_arguments(given))
+        way_of(checked_start(catalogue.CODEX.read(given)))
 
 
 def test_an_agent_is_named_in_any_way() -> None:
@@ -61,16 +50,17 @@ def test_an_agent_is_named_in_any_way() -> None:
         {"threadId": "x"},
         {"conversationId": "x"},
     ]
-    assert all(team_reply_arguments({"prompt": "p", **name}).references == ["x"] for name in named)
+    assert all(catalogue.CODEX_REPLY.read({"prompt": "p", **name}).references == ["x"] for name in named)
     with pytest.raises(BadArguments, match="missing field `id`"):
-        _ = team_reply_arguments({"prompt": "p"}).references
-    assert all(team_arguments(catalogue.CODEX_CLOSE, name, AgentArguments).references == ["x"] for name in named[:5])
+        _ = catalogue.CODEX_REPLY.read({"prompt": "p"}).references
+    assert all(catalogue.CODEX_CLOSE.read(name).references == ["x"] for name in named[:5])
     both = {"codex_id": "codex:1", "identity": "arch", "threadId": "t"}
-    assert team_reply_arguments({"prompt": "p", **both}).references == ["codex:1", "arch", "t"]
+    assert catalogue.CODEX_REPLY.read({"prompt": "p", **both}).references == ["codex:1", "arch", "t"]
 
 
 def test_whom_a_wait_is_for() -> None:
     def asked(**given: object) -> tuple[str, ...] | None:
-        return team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments).references
+        arguments: TeamWaitArguments = catalogue.CODEX_WAIT.read(given)
+        return arguments.references
 
     assert [asked(), asked(ids=[]), asked(ids=["a"], threadIds=["b"])] == [None, (), ("a", "b")]

@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.results import Result
 from codex_mcp.mcp.schema.team_results import (
     ERROR_META,
@@ -25,11 +26,11 @@ from tests.support.core.questions import COMMAND, ask
 from tests.team.test_agent import agent
 
 
-def checked(result: Result, schema: dict[str, object]) -> str:
+def checked(result: Result, tool: Tool) -> str:
     """Valid for the official models and for the tool's own schema; returns the text."""
     wire = msgspec.json.decode(msgspec.json.encode(result))
     mcp_types.CallToolResult.model_validate(wire)
-    jsonschema.validate(wire["structuredContent"], schema)
+    jsonschema.validate(wire["structuredContent"], tool.output)
     text: str = wire["content"][0]["text"]
     return text
 
@@ -38,40 +39,40 @@ def test_agents_are_listed_the_last_used_first_and_no_more_than_asked_for() -> N
     old = replace(agent(), identity="old", last_active=1.0, status=AgentStatus.STALE, thread_state=AgentState.CLOSED)
     new = replace(agent(), identity="new", last_active=9.0, branch="main", owner=Owner("n", 1, "h"))
     result = threads_result([old, new], 1)
-    text = checked(result, catalogue.THREADS_OUTPUT)
+    text = checked(result, catalogue.CODEX_THREADS)
     assert text.splitlines() == ["new  codex:0123456789ab  idle  /srv on main", "… and 1 more"]
     own = {
         "goal": {"objective": "all green", "status": "active"},
         "subagents": [{"threadId": "c", "name": "Nash", "state": "busy", "tokens": 7}],
     }
     listed = threads_result([old], 5, {old.codex_id: own})
-    lines = checked(listed, catalogue.THREADS_OUTPUT).splitlines()
+    lines = checked(listed, catalogue.CODEX_THREADS).splitlines()
     assert lines[1:] == ['  goal active: "all green"', "  sub-agent Nash busy, 7 tokens"]
-    assert "closed (stale)" in checked(threads_result([old], 5), catalogue.THREADS_OUTPUT)
-    assert checked(threads_result([], 5), catalogue.THREADS_OUTPUT) == "There are no agents."
+    assert "closed (stale)" in checked(threads_result([old], 5), catalogue.CODEX_THREADS)
+    assert checked(threads_result([], 5), catalogue.CODEX_THREADS) == "There are no agents."
 
 
 def test_a_close_a_status_and_a_refusal() -> None:
-    assert "is already closed." in checked(close_result(agent(), "already_closed"), catalogue.CLOSE_OUTPUT)
+    assert "is already closed." in checked(close_result(agent(), "already_closed"), catalogue.CODEX_CLOSE)
     status = {"core": {}, "team": "t", "uptime_seconds": 1, "threads": {}, "identities": {}}
-    assert "Team t: " in checked(status_result(status), catalogue.STATUS_OUTPUT)
+    assert "Team t: " in checked(status_result(status), catalogue.CODEX_STATUS)
     refused = refused_by_team(refusals.not_found("x"))
     assert refused["_meta"] == {ERROR_META: {"reason": "not_found", "asked": "x"}}
 
 
 def test_open_questions_say_how_to_answer_them() -> None:
     open_question = OpenApproval("turn/question-1", agent(), ask(Method.EXEC, COMMAND))
-    text = checked(approvals_result([open_question]), catalogue.APPROVALS_OUTPUT)
+    text = checked(approvals_result([open_question]), catalogue.CODEX_APPROVALS)
     assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
-    answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.APPROVALS_OUTPUT)
+    answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.CODEX_APPROVALS)
     assert answered == 'Answered a. Collect the agent\'s answer with codex_wait {"ids": ["codex:1"]}.'
-    assert checked(approvals_result([]), catalogue.APPROVALS_OUTPUT) == "Nothing waits for an answer."
+    assert checked(approvals_result([]), catalogue.CODEX_APPROVALS) == "Nothing waits for an answer."
 
 
 def test_a_question_of_another_servers_agent_says_where_alone_it_can_be_answered() -> None:
     asked = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
     result = approvals_result([], [asked])
-    text = checked(result, catalogue.APPROVALS_OUTPUT)
+    text = checked(result, catalogue.CODEX_APPROVALS)
     assert text == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
     structured = result["structuredContent"]
     assert isinstance(structured, dict)
@@ -128,7 +129,7 @@ def test_the_status_is_a_sentence_and_a_table() -> None:
         "pending_mail": 4,
         "pending_approvals": 1,
     }
-    assert checked(status_result(status), catalogue.STATUS_OUTPUT).splitlines() == [
+    assert checked(status_result(status), catalogue.CODEX_STATUS).splitlines() == [
         "Codex 0.163.0 runs. Team red: 1 busy and 1 idle agents of at most 10, 4 unread messages, 1 open question, "
         "1200 tokens used, cost 0.5.",
         "Rate limit of the account per 300 minutes: 91 % used.",

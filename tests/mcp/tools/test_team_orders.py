@@ -8,7 +8,8 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
-from codex_mcp.mcp.schema.team_arguments import start_arguments, way_of
+from codex_mcp.mcp.schema.team_arguments import checked_start, way_of
+from codex_mcp.mcp.schema.team_catalogue import CODEX
 from codex_mcp.mcp.tools.team_orders import Ordered, ordered
 from codex_mcp.team.profile.roles import Role
 from tests.support.settings import make_settings
@@ -27,7 +28,7 @@ ROLES = {
 
 
 def order(folder: Path, given: dict[str, object], **settings: Any) -> Ordered:
-    arguments = start_arguments({"cwd": str(folder), **given})
+    arguments = checked_start(CODEX.read({"cwd": str(folder), **given}))
     return ordered(arguments, way_of(arguments), make_settings(codex_home=str(folder), **settings), ROLES)
 
 
@@ -81,7 +82,7 @@ def test_who_is_told_no_folder_works_at_the_root_of_the_repository(
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "deep").mkdir()
     monkeypatch.chdir(tmp_path / "deep")
-    arguments = start_arguments({"prompt": "p"})
+    arguments = checked_start(CODEX.read({"prompt": "p"}))
     made = ordered(arguments, way_of(arguments), make_settings(codex_home=str(tmp_path)), ROLES)
     assert made.new.spec.cwd == str(tmp_path)
 
@@ -93,7 +94,7 @@ def test_who_is_told_no_folder_hears_that_the_servers_is_gone(
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    arguments = start_arguments(given)
+    arguments = checked_start(CODEX.read(given))
     with pytest.raises(Refused, match="the server was started is gone"):
         ordered(arguments, way_of(arguments), make_settings(codex_home=str(tmp_path)), ROLES)
 

@@ -1,34 +1,41 @@
-"""Pure. The arguments of each tool as values, read by the fields of the catalogue."""
+"""Pure. The arguments of `codex`, `codex-reply` and `codex_wait`: names, types, defaults, and descriptions for a model.
 
-from __future__ import annotations
+Clients put the descriptions into the context of their model, so every text is as short as it can be.
+"""
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
 
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import GoalOrder, When
-from codex_mcp.mcp.schema import catalogue
-from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments, read_some
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, about, fields_of, read_some, spelled
 from codex_mcp.threads.news import WaitMode
 
 
-class HowToWait(Struct, frozen=True, kw_only=True, rename="kebab"):
-    background: bool = False
-    wait_seconds: float | None = None
+class HowToWait(Struct, frozen=True, kw_only=True, rename=spelled):
+    background: Annotated[bool, about("Return at once; codex_wait collects the answer.")] = False
+    wait_seconds: Annotated[
+        float | None, about("Return status `running` after this long; 0: never. Default: before this client times out.")
+    ] = None
 
 
-class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
-    prompt: str
-    images: tuple[str, ...] = ()
-    output_schema: dict[str, object] | None = None
-    events: Events | None = None
-    goal: str | None = None
-    goal_tokens: int | None = None
-    goal_status: str | None = None
+class TurnArguments(HowToWait, frozen=True, kw_only=True):
+    prompt: Annotated[str, about("What to say next.")]
+    images: Annotated[tuple[str, ...], about("File paths, or http, https or data URLs.")] = ()
+    output_schema: Annotated[dict[str, object] | None, about("JSON Schema of the answer.")] = None
+    events: Annotated[Events | None, about("codex/event notifications.")] = None
+    goal: Annotated[
+        str | None, about("What the agent works towards by itself, turn after turn, once the prompt has been answered.")
+    ] = None
+    goal_tokens: Annotated[
+        int | None, about("The goal ends when it has used this many tokens.", bounds=(1, 10**12))
+    ] = None
+    goal_status: Annotated[
+        str | None, about("What becomes of the goal that it has.", "active", "paused", "cleared")
+    ] = None
 
     @property
     def goal_order(self) -> GoalOrder | None:
@@ -40,47 +47,70 @@ class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
         return GoalOrder(self.goal, self.goal_tokens, self.goal_status or "active")
 
 
-class CodexArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
-    model: str | None = None
-    cwd: str | None = None
-    approval_policy: str | None = None
-    sandbox: str | None = None
-    config: dict[str, object] = msgspec.field(default_factory=dict)
-    base_instructions: str | None = None
-    developer_instructions: str | None = None
-    compact_prompt: str | None = None
-    profile: str | None = None
-    include_plan_tool: bool | None = None
-    environment: str | None = None
-    session_id: str | None = msgspec.field(default=None, name="sessionId")
-    reset_session: bool = msgspec.field(default=False, name="resetSession")
-    reasoning_effort: str | None = msgspec.field(default=None, name="reasoningEffort")
-    working_directory: str | None = msgspec.field(default=None, name="workingDirectory")
-    full_auto: bool = msgspec.field(default=False, name="fullAuto")
-    callback_uri: str | None = msgspec.field(default=None, name="callbackUri")
+POLICIES: Final = ("untrusted", "on-failure", "on-request", "never")
+SANDBOXES: Final = ("read-only", "workspace-write", "danger-full-access")
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
+
+
+class CodexArguments(TurnArguments, frozen=True, kw_only=True):
+    prompt: Annotated[str, about("The task.")]
+    model: Annotated[str | None, about("For example `gpt-5.5`.")] = None
+    cwd: Annotated[str | None, about("Working folder.")] = None
+    approval_policy: Annotated[
+        str | None,
+        about(
+            "When a person is asked: `untrusted` for all but safe commands, `on-request` to leave the sandbox.",
+            *POLICIES,
+        ),
+    ] = None
+    sandbox: Annotated[str | None, about("What commands may do.", *SANDBOXES)] = None
+    config: Annotated[dict[str, object], about("Overrides of config.toml; keys may be dotted.")] = {}
+    base_instructions: Annotated[str | None, about("Replace Codex's own system prompt.")] = None
+    developer_instructions: Annotated[str | None, about("Further instructions.")] = None
+    compact_prompt: Annotated[str | None, about("Prompt for compacting a long conversation.")] = None
+    profile: Annotated[str | None, about("A profile of Codex's configuration.")] = None
+    environment: Annotated[str | None, about("Where commands run, if not on this server's machine.")] = None
+    include_plan_tool: Annotated[bool | None, about("Add the planning tool.")] = None
+    session_id: Annotated[
+        str | None, about("A name of your choice (letters, digits, - and _): the conversation continues under it.")
+    ] = None
+    reset_session: Annotated[bool, about("Begin that session anew.")] = False
+    reasoning_effort: Annotated[str | None, about("How much the model reasons.", *EFFORTS)] = None
+    working_directory: Annotated[str | None, about("Another name of cwd.")] = None
+    full_auto: Annotated[bool, about("Means sandbox workspace-write and approval-policy on-request.")] = False
+    callback_uri: Annotated[str | None, about("The variable CODEX_MCP_CALLBACK_URI of the agent's commands.")] = None
 
 
 Started = TypeVar("Started", bound=CodexArguments)
 
 
-class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
-    given_thread_id: str | None = msgspec.field(default=None, name="threadId")
-    conversation_id: str | None = msgspec.field(default=None, name="conversationId")
-    when: When = When.QUEUE
-    rollback: int = 0
+class ReplyArguments(TurnArguments, frozen=True, kw_only=True):
+    thread_id: Annotated[str | None, about("As returned by `codex`.")] = None
+    conversation_id: Annotated[str | None, about("Older name of threadId.")] = None
+    when: Annotated[When, about("If busy: wait (default), join the running turn, or stop it.")] = When.QUEUE
+    rollback: Annotated[int, about("First drop this many turns; files stay.", bounds=(1, 1000))] = 0
 
     @property
-    def thread_id(self) -> str | None:
-        """The thread; `conversationId` is an older name of `threadId`."""
-        return self.given_thread_id or self.conversation_id
+    def thread(self) -> str | None:
+        """`conversationId` is an older name of `threadId`."""
+        return self.thread_id or self.conversation_id
 
 
-class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
-    thread_ids: tuple[str, ...] | None = msgspec.field(default=None, name="threadIds")
-    mode: WaitMode = WaitMode.FIRST
-    again: bool = False
-    offset: int = 0
-    timeout_seconds: float | None = None
+class WaitArguments(Struct, frozen=True, kw_only=True, rename=spelled):
+    thread_ids: Annotated[tuple[str, ...] | None, about("Default: those that you gave a prompt in this session.")] = (
+        None
+    )
+    mode: Annotated[
+        WaitMode,
+        about(
+            "`first` (default): return with the first news; `all`: when nothing runs any more or a question is open."
+        ),
+    ] = WaitMode.FIRST
+    again: Annotated[bool, about("Also what was returned before.")] = False
+    offset: Annotated[int, about("Return a long answer from this character on.")] = 0
+    timeout_seconds: Annotated[
+        float | None, about("Return by then, with what still runs; 0: at once. Default: before this client times out.")
+    ] = None
 
     @property
     def repeats(self) -> bool:
@@ -119,14 +149,6 @@ def translated(arguments: Started) -> tuple[Started, tuple[str, ...]]:
     return structs.replace(arguments, config=config, **changes), tuple(warnings)
 
 
-Arguments = TypeVar("Arguments")
-
-
 def how_to_wait(arguments: Mapping[str, object]) -> HowToWait:
     """How long a call waits; other arguments are ignored. Raises BadArguments."""
-    return msgspec.convert(read_some(catalogue.COMMON_FIELDS, arguments), HowToWait)
-
-
-def tool_arguments(tool: Tool, arguments: Mapping[str, object], kind: type[Arguments]) -> Arguments:
-    """Raises BadArguments."""
-    return msgspec.convert(read_arguments(tool.accepted, arguments), kind)
+    return msgspec.convert(read_some(tuple(fields_of(HowToWait).values()), arguments), HowToWait)

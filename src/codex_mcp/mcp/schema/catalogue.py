@@ -6,99 +6,17 @@ Clients put this list into the context of their model, so every text is as short
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import When
-from codex_mcp.mcp.schema.fields import Field, FieldKind, input_schema
-from codex_mcp.threads.news import WaitMode
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments
+from codex_mcp.mcp.schema.fields import Field, fields_of, input_schema, read_arguments
 from codex_mcp.threads.record import Status
 
-COMMON_FIELDS: Final = (
-    Field("images", "File paths, or http, https or data URLs.", FieldKind.STRINGS),
-    Field("output-schema", "JSON Schema of the answer.", FieldKind.OBJECT, free_form=True),
-    Field("background", "Return at once; codex_wait collects the answer.", FieldKind.BOOLEAN),
-    Field(
-        "wait-seconds",
-        "Return status `running` after this long; 0: never. Default: before this client times out.",
-        FieldKind.NUMBER,
-    ),
-    Field("events", "codex/event notifications.", choices=tuple(Events)),
-)
-
-SESSION_FIELDS: Final = (
-    Field("sessionId", "A name of your choice (letters, digits, - and _): the conversation continues under it."),
-    Field("resetSession", "Begin that session anew.", FieldKind.BOOLEAN),
-    Field(
-        "reasoningEffort", "How much the model reasons.", choices=("none", "minimal", "low", "medium", "high", "xhigh")
-    ),
-)
-
-WRAPPER_FIELDS: Final = (
-    Field("workingDirectory", "Another name of cwd."),
-    Field("fullAuto", "Means sandbox workspace-write and approval-policy on-request.", FieldKind.BOOLEAN),
-    Field("callbackUri", "The variable CODEX_MCP_CALLBACK_URI of the agent's commands."),
-)
-"""Arguments of an older wrapper. They are always accepted, and listed with its tools."""
-
 ENVIRONMENT: Final = "environment"
-
-CODEX_FIELDS: Final = (
-    Field("prompt", "The task.", required=True),
-    Field("model", "For example `gpt-5.5`."),
-    Field("cwd", "Working folder."),
-    Field(
-        "approval-policy",
-        "When a person is asked: `untrusted` for all but safe commands, `on-request` to leave the sandbox.",
-        choices=("untrusted", "on-failure", "on-request", "never"),
-    ),
-    Field("sandbox", "What commands may do.", choices=("read-only", "workspace-write", "danger-full-access")),
-    Field("config", "Overrides of config.toml; keys may be dotted.", FieldKind.OBJECT, free_form=True),
-    Field("base-instructions", "Replace Codex's own system prompt."),
-    Field("developer-instructions", "Further instructions."),
-    Field("compact-prompt", "Prompt for compacting a long conversation."),
-    Field("profile", "A profile of Codex's configuration."),
-    Field(ENVIRONMENT, "Where commands run, if not on this server's machine."),
-    Field("include-plan-tool", "Add the planning tool.", FieldKind.BOOLEAN),
-    *COMMON_FIELDS,
-)
-
-GOAL_FIELDS: Final = (
-    Field("goal", "What the agent works towards by itself, turn after turn, once the prompt has been answered."),
-    Field("goal-tokens", "The goal ends when it has used this many tokens.", FieldKind.INTEGER, bounds=(1, 10**12)),
-    Field("goal-status", "What becomes of the goal that it has.", choices=("active", "paused", "cleared")),
-)
-
-WHEN: Final = Field("when", "If busy: wait (default), join the running turn, or stop it.", choices=tuple(When))
-ROLLBACK: Final = Field("rollback", "First drop this many turns; files stay.", FieldKind.INTEGER, bounds=(1, 1000))
-
-REPLY_FIELDS: Final = (
-    Field("threadId", "As returned by `codex`."),
-    Field("conversationId", "Older name of threadId."),
-    Field("prompt", "What to say next.", required=True),
-    WHEN,
-    *COMMON_FIELDS,
-)
-
-WAIT_FIELDS: Final = (
-    Field("threadIds", "Default: those that you gave a prompt in this session.", FieldKind.STRINGS),
-    Field(
-        "mode",
-        "`first` (default): return with the first news; `all`: when nothing runs any more or a question is open.",
-        choices=tuple(WaitMode),
-    ),
-    Field("again", "Also what was returned before.", FieldKind.BOOLEAN),
-    Field("offset", "Return a long answer from this character on.", FieldKind.INTEGER),
-    Field(
-        "timeout-seconds",
-        "Return by then, with what still runs; 0: at once. Default: before this client times out.",
-        FieldKind.NUMBER,
-    ),
-)
-
 
 RESULT_CHARS: Final = "anthropic/maxResultSizeChars"
 
@@ -106,19 +24,28 @@ LONG_RESULT: Final = 100_000
 """Characters of a result with an answer. Answers to Claude Code have up to 60,000, and more as JSON."""
 
 
-class Tool(Struct, frozen=True):
+class NoArguments(Struct, frozen=True):
+    """Of a tool that takes none."""
+
+
+class Tool(Struct, frozen=True, kw_only=True):
     name: str
-    title: str
+    title: str = ""
     """For people. Those of a team's tools are not listed: they would only repeat the name."""
     description: str
-    fields: tuple[Field, ...]
-    output: dict[str, object] | None
-    """None if its result is only text."""
     read_only: bool
+    takes: type[Struct] = NoArguments
+    """Its arguments as values."""
+    fields: tuple[Field, ...] = ()
+    """The arguments that are listed."""
+    output: dict[str, object] | None = None
+    """None if its result is only text."""
     unlisted: tuple[Field, ...] = ()
     """Arguments that are accepted as well."""
     hints: Mapping[str, bool] = {}
     """More annotations."""
+    audits: bool = False
+    """It writes the audit of what it did; otherwise only the call is audited."""
     is_open: bool = False
     """Its schema admits arguments that are not listed."""
     result_chars: int = 0
@@ -127,6 +54,12 @@ class Tool(Struct, frozen=True):
     @property
     def accepted(self) -> tuple[Field, ...]:
         return (*self.fields, *self.unlisted) if self.unlisted else self.fields
+
+    def read(self, given: Mapping[str, object]) -> Any:
+        """The arguments as values (`takes`). `agent_id` is an older name of codex_id. Raises BadArguments."""
+        if "agent_id" in given and any(field.name == "codex_id" for field in self.accepted):
+            given = {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
+        return msgspec.convert(read_arguments(self.accepted, given), self.takes)
 
     def listed(self) -> dict[str, object]:
         listed: dict[str, object] = {
@@ -186,34 +119,56 @@ def output(**fields: str) -> dict[str, object]:
 
 WAIT_OUTPUT: Final = output(finished="array", running="array")
 
+SESSIONS: Final = "sessionId resetSession reasoningEffort"
+LISTED: Final = (
+    "prompt model cwd approval-policy sandbox config base-instructions developer-instructions compact-prompt profile "
+    f"environment include-plan-tool images output-schema background wait-seconds events {SESSIONS}"
+)
+WRAPPERS: Final = "workingDirectory fullAuto callbackUri"
+"""Arguments of an older wrapper. They are always accepted, and listed with its tools."""
+GOALS: Final = "goal goal-tokens goal-status"
+
+
+def arguments(takes: type[Struct], listed: str = "", unlisted: str | None = None) -> dict[str, Any]:
+    """What a tool takes: the names of the arguments that are listed, and of those that are accepted as well."""
+    known = fields_of(takes)
+    fields = tuple(known[name] for name in listed.split())
+    others = [name for name in known if name not in listed.split()] if unlisted is None else unlisted.split()
+    return {"takes": takes, "fields": fields, "unlisted": tuple(known[name] for name in others)}
+
+
 CODEX: Final = Tool(
-    "codex",
-    "Codex",
-    "Run a Codex coding agent on a task in a folder and return its answer and a threadId; `codex-reply` continues. "
-    "A long task may return status `running`: then call `codex_wait`.",
-    (*CODEX_FIELDS, *SESSION_FIELDS),
-    TURN_OUTPUT,
+    name="codex",
+    title="Codex",
+    description="Run a Codex coding agent on a task in a folder and return its answer and a threadId; `codex-reply` "
+    "continues. A long task may return status `running`: then call `codex_wait`.",
+    **arguments(CodexArguments, LISTED, f"{WRAPPERS} {GOALS}"),
+    output=TURN_OUTPUT,
+    audits=True,
     read_only=False,
-    unlisted=(*WRAPPER_FIELDS, *GOAL_FIELDS),
     result_chars=LONG_RESULT,
 )
 CODEX_REPLY: Final = Tool(
-    "codex-reply",
-    "Codex Reply",
-    "Continue a Codex thread, also one of an earlier server.",
-    REPLY_FIELDS,
-    TURN_OUTPUT,
+    name="codex-reply",
+    title="Codex Reply",
+    description="Continue a Codex thread, also one of an earlier server.",
+    **arguments(
+        ReplyArguments,
+        "threadId conversationId prompt when images output-schema background wait-seconds events",
+        f"rollback {GOALS}",
+    ),
+    output=TURN_OUTPUT,
+    audits=True,
     read_only=False,
     result_chars=LONG_RESULT,
-    unlisted=(ROLLBACK, *GOAL_FIELDS),
 )
 CODEX_WAIT: Final = Tool(
-    "codex_wait",
-    "Codex Wait",
-    "Wait for news of agents whose status is `running`: an answer, a question, a pause or a close. Each is returned "
-    "once.",
-    WAIT_FIELDS,
-    WAIT_OUTPUT,
+    name="codex_wait",
+    title="Codex Wait",
+    description="Wait for news of agents whose status is `running`: an answer, a question, a pause or a close. Each is "
+    "returned once.",
+    **arguments(WaitArguments, "threadIds mode again offset timeout-seconds"),
+    output=WAIT_OUTPUT,
     read_only=True,
     result_chars=LONG_RESULT,
 )

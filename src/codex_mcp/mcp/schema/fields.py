@@ -1,7 +1,8 @@
 """Pure. Fields of tool arguments: the schemas are built from them, and calls are read by them.
 
-A name may be spelled approval-policy, approval_policy or approvalPolicy. Error texts are those of 0.153.4, because
-clients show them to their users and models.
+A Struct declares the arguments of a tool: names, types, defaults, and what each is `about`. A name may be spelled
+approval-policy, approval_policy or approvalPolicy. Error texts are those of 0.153.4, because clients show them to their
+users and models.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import Final
+from enum import EnumType, StrEnum
+from types import NoneType
+from typing import Any, Final, get_args, get_origin
 
-from msgspec import Struct
+from msgspec import NODEFAULT, Meta, Struct
 
 BAD_ARGUMENTS: Final = "Failed to parse configuration for Codex tool: "
 BAD_ARGUMENTS_OF: Final = "Failed to parse the arguments of {}: "
@@ -91,6 +93,79 @@ _SCHEMAS: Final[Mapping[FieldKind, Mapping[str, object]]] = {
 }
 
 
+_CAMEL: Final = (
+    *("thread_id", "thread_ids", "conversation_id", "session_id", "reset_session", "reasoning_effort"),
+    *("working_directory", "full_auto", "callback_uri", "num_results", "search_depth"),
+)
+_SNAKE: Final = ("codex_id", "agent_file", "fork_from", "auto_mail", "request_id", "include_closed")
+
+
+def spelled(name: str) -> str:
+    """The name of an argument: with hyphens as in 0.153.4, or as its first server spelled it."""
+    if name in _CAMEL:
+        first, *others = name.split("_")
+        return first + "".join(map(str.capitalize, others))
+    return name if name in _SNAKE else name.replace("_", "-")
+
+
+def about(description: str, *choices: str, bounds: tuple[int, int] | None = None) -> Meta:
+    """Annotates an argument: what the model is told of it, and the values that it can have."""
+    return Meta(description=description, extra={"choices": choices, "bounds": bounds})
+
+
+_KINDS: Final[Mapping[object, FieldKind]] = {
+    str: FieldKind.STRING,
+    bool: FieldKind.BOOLEAN,
+    float: FieldKind.NUMBER,
+    int: FieldKind.INTEGER,
+    dict: FieldKind.OBJECT,
+    tuple: FieldKind.STRINGS,
+}
+
+
+@functools.cache
+def fields_of(arguments: type[Struct]) -> Mapping[str, Field]:
+    """The fields of arguments, by name. What has no description does not come from a caller.
+
+    `msgspec.structs.fields` would tell the same, and take a millisecond of every start.
+    """
+    types = {name: kind for cls in reversed(arguments.__mro__) for name, kind in _annotations(cls).items()}
+    names, spellings, defaults = (
+        arguments.__struct_fields__,
+        arguments.__struct_encode_fields__,
+        arguments.__struct_defaults__,
+    )
+    required = len(names) - len(defaults)
+    return {
+        spelling: _field(spelling, types[name], required=place < required or defaults[place - required] is NODEFAULT)
+        for place, (name, spelling) in enumerate(zip(names, spellings, strict=True))
+        if hasattr(types[name], "__metadata__")
+    }
+
+
+def _annotations(cls: type) -> Mapping[str, Any]:
+    return cls.__annotations__ if issubclass(cls, Struct) and cls is not Struct else {}
+
+
+def _field(name: str, declared: Any, *, required: bool) -> Field:
+    kind, meta = declared.__origin__, declared.__metadata__[0]
+    if NoneType in get_args(kind):
+        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+    choices = meta.extra["choices"]
+    if isinstance(kind, EnumType):
+        choices, kind = tuple(kind), str
+    kind = get_origin(kind) or kind
+    return Field(
+        name,
+        meta.description,
+        _KINDS[kind],
+        choices,
+        required=required,
+        free_form=kind is dict,
+        bounds=meta.extra["bounds"],
+    )
+
+
 def input_schema(fields: Sequence[Field], *, closed: bool = False) -> dict[str, object]:
     """Unless it is `closed`, it admits other spellings of the names, and arguments that are accepted but not listed."""
     schema: dict[str, object] = {
@@ -149,7 +224,7 @@ def _checked(field: Field, value: object) -> object:
     least, most = field.bounds or (-math.inf, math.inf)
     if field.bounds and isinstance(value, (int, float)) and not least <= value <= most:
         raise BadArguments(f"{BAD_ARGUMENTS}invalid value: `{field.name}` must be from {least} to {most}")
-    return value
+    return int(value) if field.kind is FieldKind.INTEGER and isinstance(value, float) else value
 
 
 def _fits(kind: FieldKind, value: object) -> bool:

@@ -10,16 +10,14 @@ Codex returns a review as text in a fixed form, or its model's own JSON if Codex
       The loop ends too early.
 """
 
-from __future__ import annotations
-
 import re
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from codex_mcp.mcp.schema.arguments import HowToWait
-from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, about
 from codex_mcp.wire.app.requests import BaseBranch, Commit, Instructions, ReviewTarget, UncommittedChanges
 
 TARGETS: Final = ("uncommitted", "base", "commit", "custom")
@@ -36,18 +34,22 @@ PRIORITY: Final = re.compile(r"^\[P(\d)\] ")
 INDENT: Final = "  "
 
 
-class TeamReviewArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
-    id: str | None = None
-    codex_id: str | None = msgspec.field(default=None, name="codex_id")
-    identity: str | None = None
-    thread_id: str | None = msgspec.field(default=None, name="threadId")
-    cwd: str | None = None
-    target: str = TARGETS[0]
-    of: str | None = None
-    base: str | None = None
-    commit: str | None = None
-    prompt: str | None = None
-    model: str | None = None
+OtherName: TypeAlias = Annotated[str | None, about("Another name of id.")]
+"""It is always accepted, and never listed."""
+
+
+class TeamReviewArguments(HowToWait, frozen=True, kw_only=True):
+    id: Annotated[str | None, about("The agent whose folder is reviewed.")] = None
+    codex_id: OtherName = None
+    identity: OtherName = None
+    thread_id: OtherName = None
+    cwd: Annotated[str | None, about("A folder instead.")] = None
+    target: Annotated[str, about("Default: uncommitted.", *TARGETS)] = TARGETS[0]
+    of: Annotated[str | None, about("Branch, commit, or instructions.")] = None
+    base: Annotated[str | None, about("Target base, of this branch.")] = None
+    commit: Annotated[str | None, about("Target commit, of this one.")] = None
+    prompt: Annotated[str | None, about("Target custom, of these instructions.")] = None
+    model: Annotated[str | None, about("For example gpt-5.5.")] = None
 
     @property
     def references(self) -> list[str]:

@@ -1,29 +1,17 @@
-"""Pure. The arguments of each tool of a team as values, and the three ways to give an agent a task."""
+"""Pure. What the arguments of a team's tools ask for: the ways to give an agent a task, repeats, decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
-from codex_mcp.mcp.schema import team_catalogue as catalogue
-from codex_mcp.mcp.schema.arguments import (
-    Arguments,
-    CodexArguments,
-    ReplyArguments,
-    WaitArguments,
-    tool_arguments,
-    translated,
-)
-from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.arguments import translated
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.schema.team_catalogue import DECISIONS, StartArguments, TeamReplyArguments
 from codex_mcp.mcp.seal import digest
-from codex_mcp.team.agent import Agent, RequestKey
-
-ROWS: Final = 50
+from codex_mcp.team.agent import RequestKey
 
 LONGEST_REQUEST_ID: Final = 1000
 """Characters. The store remembers ten thousand of them."""
@@ -42,116 +30,10 @@ class Way(StrEnum):
     FORK = "fork_from"
 
 
-class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
-    prompt: str = ""
-    identity: str | None = None
-    agent_file: str | None = msgspec.field(default=None, name="agent_file")
-    codex_id: str | None = msgspec.field(default=None, name="codex_id")
-    fork_from: str | None = msgspec.field(default=None, name="fork_from")
-    role: str | None = None
-    tag: str | None = None
-    auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
-    worktree: bool | None = None
-    request_id: str | None = msgspec.field(default=None, name="request_id")
-
-    @property
-    def has_agent(self) -> bool:
-        names = (self.identity, self.agent_file, self.codex_id, self.fork_from, self.role, self.tag, self.request_id)
-        return any(names)
-
-
-class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
-    id: str | None = None
-    codex_id: str | None = msgspec.field(default=None, name="codex_id")
-    identity: str | None = None
-    auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
-    request_id: str | None = msgspec.field(default=None, name="request_id")
-
-    @property
-    def references(self) -> list[str]:
-        """What the caller calls the agent. Raises BadArguments if that is missing."""
-        return _given(self.id, self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
-
-
-class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
-    ids: tuple[str, ...] | None = None
-    id: str | None = None
-    codex_id: str | None = msgspec.field(default=None, name="codex_id")
-    identity: str | None = None
-    thread_id: str | None = msgspec.field(default=None, name="threadId")
-
-    @property
-    def references(self) -> tuple[str, ...] | None:
-        """The agents to wait for; None means the caller's own work."""
-        single = tuple(name for name in (self.id, self.codex_id, self.identity, self.thread_id) if name)
-        if self.ids is None and self.thread_ids is None and not single:
-            return None
-        return (*(self.ids or ()), *(self.thread_ids or ()), *single)
-
-
-class ThreadsArguments(Struct, frozen=True, kw_only=True):
-    id: str | None = None
-    codex_id: str | None = None
-    identity: str | None = None
-    thread_id: str | None = msgspec.field(default=None, name="threadId")
-    include_closed: bool = True
-    limit: float = ROWS
-
-    def shows(self, agent: Agent) -> bool:
-        """Whether an agent has all the names that were given."""
-        names = (agent.codex_id, agent.identity, agent.thread_id)
-        return (
-            all(
-                given in (None, name)
-                for given, name in zip((self.codex_id, self.identity, self.thread_id), names, strict=True)
-            )
-            and self.id in (None, *names)
-            and (self.include_closed or agent.is_active)
-        )
-
-
-class AgentArguments(Struct, frozen=True, kw_only=True):
-    """Those that name an agent."""
-
-    id: str | None = None
-    codex_id: str | None = None
-    identity: str | None = None
-    thread_id: str | None = msgspec.field(default=None, name="threadId")
-
-    @property
-    def references(self) -> list[str]:
-        """What the caller calls the agent. Raises BadArguments if that is missing."""
-        return _given(self.id, self.codex_id, self.identity, self.thread_id)
-
-
-class DiffArguments(AgentArguments, frozen=True, kw_only=True):
-    of: str = "turn"
-    stat: bool = False
-
-
-class ApprovalsArguments(Struct, frozen=True, kw_only=True):
-    id: str | None = None
-    decision: str | None = None
-    reason: str | None = None
-
-
-def _given(*names: str | None) -> list[str]:
-    found = [name for name in names if name]
-    if not found:
-        raise _refused("missing field `id`; give the codex_id, the identity or the threadId of the agent")
-    return found
-
-
-def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments]) -> Arguments:
-    """The arguments of a team tool. `agent_id` is an older name of codex_id. Raises BadArguments."""
-    renamed = {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
-    return tool_arguments(tool, renamed, kind)
-
-
 def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
     """A decision in the spelling of 0.153.4, where only a denial has a reason. Raises BadArguments."""
-    if decision not in catalogue.DECISIONS:
-        known = ", ".join(f"`{word}`" for word in catalogue.DECISIONS)
+    if decision not in DECISIONS:
+        known = ", ".join(f"`{word}`" for word in DECISIONS)
         raise _refused(f"unknown variant `{decision[:100]}`, expected one of {known}")
     if decision == "denied" and reason is not None:
         return {"decision": {"denied": {"rejection": reason}}}
@@ -209,8 +91,8 @@ def way_of(arguments: StartArguments) -> Way:
     return Way.PROMPT
 
 
-def start_arguments(given: Mapping[str, object]) -> StartArguments:
-    arguments = team_arguments(catalogue.CODEX, given, StartArguments)
+def checked_start(arguments: StartArguments) -> StartArguments:
+    """The arguments of `codex`, with those of an older wrapper expressed by ours. Raises BadArguments."""
     _check_request_id(arguments.request_id)
     # A session also takes the values of its own thread as they are.
     return arguments if arguments.session_id is not None else translated(arguments)[0]

@@ -4,125 +4,141 @@ A model that leads agents pays for every byte of this list, so it names each arg
 needs. What is left out (`unlisted`) is accepted and documented in docs/team.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.identity import is_identity
 from codex_mcp.base.settings.kinds import Surface
+from codex_mcp.codex.core import When
 from codex_mcp.mcp.schema import catalogue
-from codex_mcp.mcp.schema.catalogue import (
-    CODEX_FIELDS,
-    COMMON_FIELDS,
-    ROLLBACK,
-    SESSION_FIELDS,
-    WAIT_FIELDS,
-    WHEN,
-    Tool,
-    output,
-)
-from codex_mcp.mcp.schema.fields import Field, FieldKind
+from codex_mcp.mcp.schema.arguments import POLICIES, CodexArguments, ReplyArguments, WaitArguments
+from codex_mcp.mcp.schema.catalogue import GOALS, SESSIONS, WRAPPERS, Tool, arguments, output
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, Field, about, fields_of, spelled
 from codex_mcp.mcp.schema.mail_catalogue import MAIL_TOOLS
-from codex_mcp.mcp.schema.review import TARGETS
-from codex_mcp.mcp.schema.session_catalogue import HOW_TO_WAIT, OWN_TOOLS
+from codex_mcp.mcp.schema.review import OtherName, TeamReviewArguments
+from codex_mcp.mcp.schema.session_catalogue import OWN_TOOLS
+from codex_mcp.team.agent import Agent
+from codex_mcp.threads.news import WaitMode
 
-AGENT: Final = Field("id", "codex_id or identity.", required=True)
+ROWS: Final = 50
 
-OTHER_NAMES: Final = (
-    Field("codex_id", "Another name of id."),
-    Field("identity", "Another name of id."),
-    Field("threadId", "Another name of id."),
-)
-"""Arguments that name an agent, besides `id`. They are always accepted."""
+AgentName: TypeAlias = Annotated[str | None, about("codex_id or identity.")]
+Background: TypeAlias = Annotated[bool, about("Return at once.")]
+AutoMail: TypeAlias = Annotated[bool | None, about("false: the agent gets mail only with atm_read.")]
+RequestId: TypeAlias = Annotated[str | None, about("Your id; a repeated call runs once.")]
 
-ROLE: Final = Field("role", "A configured role.")
 
-REQUEST_ID: Final = Field("request_id", "Your id; a repeated call runs once.")
+class StartArguments(CodexArguments, frozen=True, kw_only=True):
+    prompt: Annotated[str, about("The task.")] = ""
+    identity: Annotated[str | None, about("Name of the new agent: a-z, 0-9, hyphens.")] = None
+    role: Annotated[str | None, about("A configured role.")] = None
+    agent_file: Annotated[str | None, about(".claude/agents/NAME.md: the task, or with a prompt the instructions.")] = (
+        None
+    )
+    codex_id: Annotated[str | None, about("Resume this agent instead.")] = None
+    fork_from: Annotated[str | None, about("Begin as a copy of this agent.")] = None
+    worktree: Annotated[bool | None, about("Work in a git worktree of its own.")] = None
+    background: Background = False
+    model: Annotated[str | None, about("For example gpt-5.5.")] = None
+    approval_policy: Annotated[str | None, about("When to ask.", *POLICIES)] = None
+    request_id: RequestId = None
+    tag: Annotated[str | None, about("A note of yours, shown in lists.")] = None
+    auto_mail: AutoMail = None
 
-START_FIELDS: Final = (
-    Field("prompt", "The task."),
-    Field("identity", "Name of the new agent: a-z, 0-9, hyphens."),
-    ROLE,
-    Field("agent_file", ".claude/agents/NAME.md: the task, or with a prompt the instructions."),
-    Field("codex_id", "Resume this agent instead."),
-    Field("fork_from", "Begin as a copy of this agent."),
-    Field("cwd", "Working folder."),
-    Field("worktree", "Work in a git worktree of its own.", FieldKind.BOOLEAN),
-    Field("background", "Return at once.", FieldKind.BOOLEAN),
-    Field("model", "For example gpt-5.5."),
-    Field("sandbox", "What commands may do.", choices=("read-only", "workspace-write", "danger-full-access")),
-    Field("approval-policy", "When to ask.", choices=("untrusted", "on-failure", "on-request", "never")),
-    Field("developer-instructions", "Further instructions."),
-    REQUEST_ID,
-)
+    @property
+    def has_agent(self) -> bool:
+        names = (self.identity, self.agent_file, self.codex_id, self.fork_from, self.role, self.tag, self.request_id)
+        return any(names)
 
-AUTO_MAIL: Final = Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN)
 
-UNLISTED_START_FIELDS: Final = (
-    Field("tag", "A note of yours, shown in lists."),
-    AUTO_MAIL,
-    *(field for field in CODEX_FIELDS if field.name not in {listed.name for listed in START_FIELDS}),
-    *SESSION_FIELDS,
-    *catalogue.WRAPPER_FIELDS,
-    *catalogue.GOAL_FIELDS,
-)
+class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True):
+    id: AgentName = None
+    codex_id: OtherName = None
+    identity: OtherName = None
+    thread_id: OtherName = None
+    conversation_id: OtherName = None
+    when: Annotated[When, about("For a busy agent: wait (default), join its turn, or stop it.")] = When.QUEUE
+    background: Background = False
+    auto_mail: AutoMail = None
+    request_id: RequestId = None
 
-_COMMON: Final = {field.name: field for field in COMMON_FIELDS}
+    @property
+    def references(self) -> list[str]:
+        """What the caller calls the agent. Raises BadArguments if that is missing."""
+        return _given(self.id, self.codex_id, self.identity, self.thread_id, self.conversation_id)
 
-TEAM_REPLY_FIELDS: Final = (
-    replace(AGENT, required=False),
-    Field("prompt", "What to say next.", required=True),
-    replace(WHEN, description="For a busy agent: wait (default), join its turn, or stop it."),
-    replace(ROLLBACK, description="First drop this many turns; files stay."),
-    Field("background", "Return at once.", FieldKind.BOOLEAN),
-)
 
-UNLISTED_REPLY_FIELDS: Final = (
-    *OTHER_NAMES,
-    Field("conversationId", "Another name of id."),
-    AUTO_MAIL,
-    REQUEST_ID,
-    *catalogue.GOAL_FIELDS,
-    *(field for name, field in _COMMON.items() if name != "background"),
-)
+class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True):
+    ids: Annotated[tuple[str, ...] | None, about("Default: the agents that you gave work.")] = None
+    id: AgentName = None
+    codex_id: OtherName = None
+    identity: OtherName = None
+    thread_id: OtherName = None
+    mode: Annotated[WaitMode, about("Return with the first news, or the last.")] = WaitMode.FIRST
+    timeout_seconds: Annotated[float | None, about("0: do not wait.")] = None
+    again: Annotated[bool, about("Repeat the latest answers.")] = False
+    offset: Annotated[int, about("Continue a long answer from this character.")] = 0
 
-_WAIT: Final = {field.name: field for field in WAIT_FIELDS}
+    @property
+    def references(self) -> tuple[str, ...] | None:
+        """The agents to wait for; None means the caller's own work."""
+        single = tuple(name for name in (self.id, self.codex_id, self.identity, self.thread_id) if name)
+        if self.ids is None and self.thread_ids is None and not single:
+            return None
+        return (*(self.ids or ()), *(self.thread_ids or ()), *single)
 
-TEAM_WAIT_FIELDS: Final = (
-    Field("ids", "Default: the agents that you gave work.", FieldKind.STRINGS),
-    Field("mode", "Return with the first news, or the last.", choices=_WAIT["mode"].choices),
-    Field("timeout-seconds", "0: do not wait.", FieldKind.NUMBER),
-    Field("again", "Repeat the latest answers.", FieldKind.BOOLEAN),
-    Field("offset", "Continue a long answer from this character.", FieldKind.INTEGER),
-)
 
-THREADS_FIELDS: Final = (
-    Field("id", "Only this one."),
-    Field("include_closed", "Default: true.", FieldKind.BOOLEAN),
-)
+class AgentArguments(Struct, frozen=True, kw_only=True, rename=spelled):
+    """Those that name an agent."""
 
-REVIEW_FIELDS: Final = (
-    Field("id", "The agent whose folder is reviewed."),
-    Field("cwd", "A folder instead."),
-    Field("target", "Default: uncommitted.", choices=TARGETS),
-    Field("of", "Branch, commit, or instructions."),
-    *(field for field in HOW_TO_WAIT if field.name == "background"),
-)
+    id: AgentName = None
+    codex_id: OtherName = None
+    identity: OtherName = None
+    thread_id: OtherName = None
 
-DIFF_FIELDS: Final = (
-    replace(AGENT, required=False),
-    Field("of", "Default: turn, the last one.", choices=("turn", "thread", "uncommitted")),
-    Field("stat", "Only files and numbers of lines.", FieldKind.BOOLEAN),
-)
+    @property
+    def references(self) -> list[str]:
+        """What the caller calls the agent. Raises BadArguments if that is missing."""
+        return _given(self.id, self.codex_id, self.identity, self.thread_id)
 
-APPROVALS_FIELDS: Final = (
-    Field("id", "The question to answer; without it, all are listed."),
-    Field("decision", "As listed with the question: approved, denied, …"),
-    Field("reason", "Why denied. The agent is told."),
-)
+
+class DiffArguments(AgentArguments, frozen=True, kw_only=True):
+    of: Annotated[str, about("Default: turn, the last one.", "turn", "thread", "uncommitted")] = "turn"
+    stat: Annotated[bool, about("Only files and numbers of lines.")] = False
+
+
+class ThreadsArguments(AgentArguments, frozen=True, kw_only=True):
+    id: Annotated[str | None, about("Only this one.")] = None
+    include_closed: Annotated[bool, about("Default: true.")] = True
+    limit: Annotated[float, about(f"At most this many, the most recently used first; {ROWS} by default.")] = ROWS
+
+    def shows(self, agent: Agent) -> bool:
+        """Whether an agent has all the names that were given."""
+        names = (agent.codex_id, agent.identity, agent.thread_id)
+        given = (self.codex_id, self.identity, self.thread_id)
+        return (
+            all(each in (None, name) for each, name in zip(given, names, strict=True))
+            and self.id in (None, *names)
+            and (self.include_closed or agent.is_active)
+        )
+
+
+class ApprovalsArguments(Struct, frozen=True, kw_only=True):
+    id: Annotated[str | None, about("The question to answer; without it, all are listed.")] = None
+    decision: Annotated[str | None, about("As listed with the question: approved, denied, …")] = None
+    reason: Annotated[str | None, about("Why denied. The agent is told.")] = None
+
+
+def _given(*names: str | None) -> list[str]:
+    found = [name for name in names if name]
+    if not found:
+        text = "missing field `id`; give the codex_id, the identity or the threadId of the agent"
+        raise BadArguments(f"{BAD_ARGUMENTS}{text}")
+    return found
+
 
 DECISIONS: Final = (
     "approved",
@@ -137,103 +153,88 @@ DECISIONS: Final = (
 
 
 TEAM_TURN_OUTPUT: Final = output(codex_id="string", threadId="string", status="string", content="string")
-TEAM_WAIT_OUTPUT: Final = catalogue.WAIT_OUTPUT
-THREADS_OUTPUT: Final = output(threads="array")
-STATUS_OUTPUT: Final = output(core="object", threads="object", identities="object")
-CLOSE_OUTPUT: Final = output(codex_id="string", status="string")
-APPROVALS_OUTPUT: Final = output(approvals="array")
 
 CODEX: Final = replace(
     catalogue.CODEX,
     description="Start a named Codex coding agent on a task and return its answer. Some clients run calls one after "
     "another: for agents that work in parallel, set `background` and call codex_wait, as after status `running`.",
-    fields=START_FIELDS,
+    **arguments(
+        StartArguments,
+        "prompt identity role agent_file codex_id fork_from cwd worktree background model sandbox approval-policy "
+        "developer-instructions request_id",
+        "tag auto_mail config base-instructions compact-prompt profile environment include-plan-tool images "
+        f"output-schema wait-seconds events {SESSIONS} {WRAPPERS} {GOALS}",
+    ),
     output=TEAM_TURN_OUTPUT,
-    unlisted=UNLISTED_START_FIELDS,
 )
 CODEX_REPLY: Final = replace(
     catalogue.CODEX_REPLY,
     description="Give an agent its next prompt.",
-    fields=TEAM_REPLY_FIELDS,
+    **arguments(
+        TeamReplyArguments,
+        "id prompt when rollback background",
+        f"codex_id identity threadId conversationId auto_mail request_id {GOALS} images output-schema wait-seconds "
+        "events",
+    ),
     output=TEAM_TURN_OUTPUT,
-    unlisted=UNLISTED_REPLY_FIELDS,
 )
 CODEX_WAIT: Final = replace(
     catalogue.CODEX_WAIT,
     description="Wait for news of agents: answers, questions, pauses, closes.",
-    fields=TEAM_WAIT_FIELDS,
-    output=TEAM_WAIT_OUTPUT,
-    unlisted=(_WAIT["threadIds"], replace(AGENT, required=False), *OTHER_NAMES),
+    **arguments(TeamWaitArguments, "ids mode timeout-seconds again offset", "threadIds id codex_id identity threadId"),
 )
 CODEX_THREADS: Final = Tool(
-    "codex_threads",
-    "",
-    "List agents: name, state, folder, branch, tokens.",
-    THREADS_FIELDS,
-    THREADS_OUTPUT,
+    name="codex_threads",
+    description="List agents: name, state, folder, branch, tokens.",
+    **arguments(ThreadsArguments, "id include_closed", "limit codex_id identity threadId"),
+    output=output(threads="array"),
     read_only=True,
-    unlisted=(
-        Field("limit", "At most this many, the most recently used first; 50 by default.", FieldKind.NUMBER),
-        *OTHER_NAMES,
-    ),
 )
 CODEX_STATUS: Final = Tool(
-    "codex_status",
-    "",
-    "Show busy and paused agents, unread mail, open questions, cost, rate limits.",
-    (),
-    STATUS_OUTPUT,
+    name="codex_status",
+    description="Show busy and paused agents, unread mail, open questions, cost, rate limits.",
+    output=output(core="object", threads="object", identities="object"),
     read_only=True,
 )
 CODEX_CLOSE: Final = Tool(
-    "codex_close",
-    "",
-    "Stop an agent and free its name. `codex` with its codex_id resumes it.",
-    (replace(AGENT, required=False),),
-    CLOSE_OUTPUT,
+    name="codex_close",
+    description="Stop an agent and free its name. `codex` with its codex_id resumes it.",
+    **arguments(AgentArguments, "id"),
+    output=output(codex_id="string", status="string"),
+    audits=True,
     read_only=False,
-    unlisted=OTHER_NAMES,
 )
 CODEX_INTERRUPT: Final = Tool(
-    "codex_interrupt",
-    "",
-    "Stop what an agent does now. It stays, and so do the prompts that wait for it.",
-    (replace(AGENT, required=False),),
-    output(codex_id="string", status="string"),
+    name="codex_interrupt",
+    description="Stop what an agent does now. It stays, and so do the prompts that wait for it.",
+    **arguments(AgentArguments, "id"),
+    output=output(codex_id="string", status="string"),
+    audits=True,
     read_only=False,
-    unlisted=OTHER_NAMES,
 )
 CODEX_REVIEW: Final = Tool(
-    "codex_review",
-    "",
-    "Let Codex review changes. Returns findings: file, lines, priority, text.",
-    REVIEW_FIELDS,
-    output(findings="array", content="string"),
-    read_only=True,
-    unlisted=(
-        *OTHER_NAMES,
-        Field("base", "Target base, of this branch."),
-        Field("commit", "Target commit, of this one."),
-        Field("prompt", "Target custom, of these instructions."),
-        Field("model", "For example gpt-5.5."),
-        *(field for field in HOW_TO_WAIT if field.name != "background"),
+    name="codex_review",
+    description="Let Codex review changes. Returns findings: file, lines, priority, text.",
+    **arguments(
+        TeamReviewArguments,
+        "id cwd target of background",
+        "codex_id identity threadId base commit prompt model wait-seconds",
     ),
+    output=output(findings="array", content="string"),
+    read_only=True,
 )
 CODEX_DIFF: Final = Tool(
-    "codex_diff",
-    "",
-    "Show what an agent changed, as a unified diff.",
-    DIFF_FIELDS,
-    None,
+    name="codex_diff",
+    description="Show what an agent changed, as a unified diff.",
+    **arguments(DiffArguments, "id of stat"),
     read_only=True,
-    unlisted=OTHER_NAMES,
 )
 CODEX_APPROVALS: Final = Tool(
-    "codex_approvals",
-    "",
-    "List or answer questions of agents, such as whether a command may run.",
-    APPROVALS_FIELDS,
-    APPROVALS_OUTPUT,
+    name="codex_approvals",
+    description="List or answer questions of agents, such as whether a command may run.",
+    **arguments(ApprovalsArguments, "id decision reason"),
+    output=output(approvals="array"),
+    audits=True,
     read_only=False,
 )
 
@@ -264,20 +265,21 @@ PURPOSE_CHARS: Final = 80
 def team_tools(surface: Surface | None, roles: Mapping[str, str | None] | None = None) -> tuple[Tool, ...]:
     """The tools that are offered with a team; `roles` are the purposes of the configured roles by name."""
     codex, reply, wait, *others = TEAM_TOOLS
-    fields = tuple(_role_field(roles or {}) if field is ROLE else field for field in codex.fields)
-    codex = replace(codex, fields=fields)
+    fields = tuple(_with_roles(field, roles or {}) if field.name == "role" else field for field in codex.fields)
     if surface in HAVE_SESSIONS:
-        codex = replace(codex, fields=(*fields, *SESSION_FIELDS, *catalogue.WRAPPER_FIELDS))
+        known = fields_of(StartArguments)
+        fields = (*fields, *(known[name] for name in f"{SESSIONS} {WRAPPERS}".split()))
+    codex = replace(codex, fields=fields)
     own = OWN_TOOLS if surface in HAVE_SESSIONS else ()
     team = others if surface in HAVE_TEAM else ()
     return (codex, reply, wait, *team, *own)
 
 
-def _role_field(roles: Mapping[str, str | None]) -> Field:
+def _with_roles(role: Field, roles: Mapping[str, str | None]) -> Field:
     """The argument with the roles, as far as their names are names: a repository could call one anything."""
     named = [(name, purpose) for name, purpose in roles.items() if is_identity(name)][:ROLES_LISTED]
     listed = [name if not purpose else f"{name} ({_short(purpose)})" for name, purpose in named]
-    return replace(ROLE, description=f"One of {', '.join(listed)}.") if listed else ROLE
+    return replace(role, description=f"One of {', '.join(listed)}.") if listed else role
 
 
 def _short(text: str) -> str:

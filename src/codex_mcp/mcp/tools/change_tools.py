@@ -22,10 +22,9 @@ from codex_mcp.git.worktree import Worktree
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.resources.diff import diff, stat_of
 from codex_mcp.mcp.resources.history import History
-from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.results import Result, text_block
-from codex_mcp.mcp.schema.team_arguments import DiffArguments, team_arguments
-from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.mcp.schema.team_catalogue import CODEX_DIFF, DiffArguments
+from codex_mcp.mcp.tools.dispatch import Bodies
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.team import Team
 from codex_mcp.threads.record import Status
@@ -63,11 +62,10 @@ class ChangeTools:
         self._codex_home = codex_home
         self._history = History(threads, codex_home, READ_AHEAD)
 
-    def bodies(self) -> dict[str, Body]:
-        return {catalogue.CODEX_DIFF.name: self._codex_diff}
+    def bodies(self) -> Bodies:
+        return [(CODEX_DIFF, self._codex_diff)]
 
-    async def _codex_diff(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_DIFF, given, DiffArguments)
+    async def _codex_diff(self, call: Call, arguments: DiffArguments) -> Result:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         agent = await self._team.directory.find(reference, call.principal)
         asked = _Asked(agent, arguments.stat, self._codex_home)

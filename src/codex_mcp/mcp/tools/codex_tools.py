@@ -19,10 +19,10 @@ from codex_mcp.mcp.calls.own_work import own_work
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.mcp.schema import catalogue, results
-from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, tool_arguments, translated
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, translated
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
-from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
+from codex_mcp.mcp.tools.dispatch import Bodies, Json, Tools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn, reply_turn
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
@@ -46,15 +46,20 @@ class CodexTools:
         self._sessions_used: SessionTools | None = None
 
     def tools(self) -> Tools:
-        bodies: dict[str, Body] = {
-            catalogue.CODEX.name: self._codex,
-            catalogue.CODEX_REPLY.name: self._codex_reply,
-            catalogue.CODEX_WAIT.name: self._codex_wait,
-        }
+        bodies: Bodies = [
+            (catalogue.CODEX, self._codex),
+            (catalogue.CODEX_REPLY, self._codex_reply),
+            (catalogue.CODEX_WAIT, self._codex_wait),
+        ]
         if len(self._listed) > len(bodies):
-            bodies |= self._sessions.bodies()
+            bodies = [*bodies, *self._sessions.bodies()]
         at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
-        return Tools(bodies, self._follower, self._threads.supervisor.warm_up, at_once)
+        return Tools(
+            {tool.name: (tool, body) for tool, body in bodies},
+            self._follower,
+            self._threads.supervisor.warm_up,
+            at_once,
+        )
 
     @property
     def _sessions(self) -> SessionTools:
@@ -72,8 +77,7 @@ class CodexTools:
         if self._sessions_used is not None:
             await self._sessions_used.aclose()
 
-    async def _codex(self, call: Call, given: Json) -> Result:
-        asked = tool_arguments(catalogue.CODEX, given, CodexArguments)
+    async def _codex(self, call: Call, asked: CodexArguments) -> Result:
         if asked.session_id is not None:
             return await self._sessions.codex(call, asked)
         arguments, warnings = translated(asked)
@@ -91,9 +95,8 @@ class CodexTools:
             call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
         return await self._follower.followed(call, thread, turn, arguments)
 
-    async def _codex_reply(self, call: Call, given: Json) -> Result:
-        arguments = tool_arguments(catalogue.CODEX_REPLY, given, ReplyArguments)
-        thread_id = arguments.thread_id
+    async def _codex_reply(self, call: Call, arguments: ReplyArguments) -> Result:
+        thread_id = arguments.thread
         if thread_id is None:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
         try:
@@ -117,8 +120,7 @@ class CodexTools:
             self._sessions_used.continued(thread.id)
         return await self._follower.followed(call, thread, turn, arguments)
 
-    async def _codex_wait(self, call: Call, given: Json) -> Result:
-        arguments = tool_arguments(catalogue.CODEX_WAIT, given, WaitArguments)
+    async def _codex_wait(self, call: Call, arguments: WaitArguments) -> Result:
         asked = arguments.thread_ids
         view: View = OwnThreads(self._threads, call)
         if asked is not None:
@@ -129,7 +131,7 @@ class CodexTools:
     def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
         """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""
         try:
-            ids = tool_arguments(catalogue.CODEX_WAIT, given, WaitArguments).thread_ids if given else None
+            ids = catalogue.CODEX_WAIT.read(given).thread_ids if given else None
         except BadArguments:
             return None  # the tool itself reports the error
         return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW

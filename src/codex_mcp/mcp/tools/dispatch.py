@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.codex.core import MAX_PROMPT_CHARS, PROMPT_TOO_LONG, ConfigRefused, CoreError
@@ -12,6 +14,7 @@ from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema import catalogue, results
+from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import Result
 from codex_mcp.mcp.tools.specs import CONFIG_REFUSED
@@ -21,8 +24,11 @@ logger = logging.getLogger(__name__)
 
 Json: TypeAlias = Mapping[str, object]
 
-Body: TypeAlias = Callable[[Call, Json], Awaitable[Result]]
-"""What a tool does with its arguments."""
+Body: TypeAlias = Callable[[Call, Any], Awaitable[Result]]
+"""What a tool does with its arguments, which are of the type that it takes."""
+
+Bodies: TypeAlias = Sequence[tuple[Tool, Body]]
+
 
 AtOnce: TypeAlias = Callable[[Json, str, str], Result | None]
 """A tool's immediate answer to its arguments, a principal and a caller; None if the call must wait."""
@@ -35,19 +41,27 @@ MISSING: Final = {
 }
 
 
+class Around(Struct, frozen=True):
+    """What is done with every call."""
+
+    run: Callable[[Call, Tool, Callable[[], Awaitable[Result]]], Awaitable[Result]]
+    """Runs its last argument and returns the result."""
+    before_answer: Callable[[], Awaitable[None]]
+
+
 class Tools:
     def __init__(
         self,
-        bodies: Mapping[str, Body],
+        bodies: Mapping[str, tuple[Tool, Body]],
         follower: Follower,
         warm_up: Callable[[], None],
         at_once: Mapping[str, AtOnce] | None = None,
-        before_answer: Callable[[], Awaitable[None]] | None = None,
+        around: Around | None = None,
     ) -> None:
-        """`at_once`: tools that can answer some calls without waiting. `before_answer` is awaited in other calls."""
+        """`at_once`: tools that can answer some calls without waiting, and without `around`."""
         self._bodies = bodies
+        self._around = around
         self._follower = follower
-        self._before_answer = before_answer
         self.answer_lost = follower.waiter.answer_lost
         self.caller_left = follower.waiter.caller_left
         self.limits = LearnedLimits()
@@ -62,14 +76,14 @@ class Tools:
 
     async def run(self, call: Call) -> Result:
         result = await self._result(call)
-        if self._before_answer is not None:
-            await self._before_answer()
+        if self._around is not None:
+            await self._around.before_answer()
         return result
 
     async def _result(self, call: Call) -> Result:
         name, arguments = call.params.name, call.params.arguments
-        body = self._bodies.get(name)
-        if body is None:
+        found = self._bodies.get(name)
+        if found is None:
             return results.refused(f"Unknown tool '{name}'")
         if arguments is None and name in MISSING:
             return results.refused(MISSING[name])
@@ -79,8 +93,8 @@ class Tools:
         call.begin(lists=self._follower.lists, unattended=self._follower.unattended)
         try:
             if call.params.request_state is not None:
-                return await self._again(call, body)
-            return await body(call, arguments or {})
+                return await self._again(call, *found)
+            return await self._run(call, *found)
         except ConfigRefused as exc:
             return results.refused(f"{CONFIG_REFUSED}{exc}")
         except BadArguments as exc:
@@ -95,11 +109,17 @@ class Tools:
         finally:
             call.end()
 
-    async def _again(self, call: Call, body: Body) -> Result:
+    async def _run(self, call: Call, tool: Tool, body: Body) -> Result:
+        async def begin() -> Result:
+            return await body(call, tool.read(call.params.arguments or {}))
+
+        return await (begin() if self._around is None else self._around.run(call, tool, begin))
+
+    async def _again(self, call: Call, tool: Tool, body: Body) -> Result:
         """Give the client's answers to the turns that asked, and go on waiting for these turns."""
         turns = self._follower.answered(call)
         if call.params.name == catalogue.CODEX_WAIT.name:
-            return await body(call, call.params.arguments or {})
+            return await self._run(call, tool, body)
         if not turns:
             return self._follower.question_gone(call)
         ((thread, turn),) = turns

@@ -6,6 +6,7 @@ and for an agent it is that of the calling thread. Every call is audited with it
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -17,26 +18,26 @@ from codex_mcp.mail.store_types import Outgoing
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema import mail_results as results
 from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.fields import BadArguments, Field, read_arguments
+from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.mail_catalogue import (
     ATM_BROADCAST,
-    ATM_PENDING_COUNT,
-    ATM_READ,
     ATM_SEND,
     MAIL_TOOLS,
+    BroadcastArguments,
     MailArguments,
-    agent_fields,
-    mail_arguments,
+    ReadArguments,
+    SendArguments,
+    agent_arguments,
 )
-from codex_mcp.mcp.schema.results import Result
-from codex_mcp.mcp.schema.team_results import refused_by_team
-from codex_mcp.mcp.tools.dispatch import Body, Json
-from codex_mcp.team import refusals
+from codex_mcp.mcp.schema.results import Result, refused
+from codex_mcp.mcp.tools.dispatch import Bodies
 from codex_mcp.team.agent import Mailbox
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.tool_calls import tool_answer
 from codex_mcp.wire.app.questions import ToolCallRequest
+
+logger = logging.getLogger(__name__)
 
 BY_NAME: Final = {tool.name: tool for tool in MAIL_TOOLS}
 
@@ -47,24 +48,20 @@ class MailTools:
     def __init__(self, team: Team) -> None:
         self._team = team
 
-    def bodies(self) -> dict[str, Body]:
-        return {name: partial(self._called_by_client, tool) for name, tool in BY_NAME.items()}
+    def bodies(self) -> Bodies:
+        return [(tool, partial(self._called_by_client, tool)) for tool in MAIL_TOOLS]
 
-    async def _called_by_client(self, tool: Tool, call: Call, given: Json) -> Result:
-        note = partial(self._team.note_call, tool.name, call.label, call.principal)
+    async def _called_by_client(self, tool: Tool, call: Call, arguments: MailArguments) -> Result:
+        is_sender = tool in (ATM_SEND, ATM_BROADCAST)
+        box = await self._team.mail.mailbox(arguments.identity, call.principal, is_sender=is_sender)
         try:
-            arguments = _arguments(tool.accepted, given)
-            is_sender = tool in (ATM_SEND, ATM_BROADCAST)
-            box = await self._team.mail.mailbox(arguments.identity, call.principal, is_sender=is_sender)
-        except refusals.TeamRefused as exc:
-            note(AuditOutcome.REFUSED, exc)
-            return refused_by_team(exc)
-        except (BadArguments, Explained) as exc:
-            note(AuditOutcome.REFUSED if isinstance(exc, BadArguments | Refused) else AuditOutcome.FAILED, exc)
-            raise
-        return results.mail_result(
-            await self._done(tool, box, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
-        )
+            done = await self._done(tool, box, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
+        except Refused as exc:  # it is in the audit already
+            return refused(str(exc))
+        except Explained as exc:
+            logger.warning("call of %s failed: %s", tool.name, exc)
+            return refused(str(exc))
+        return results.mail_result(done)
 
     async def called_by_agent(self, thread_id: str, asked: ToolCallRequest) -> object:
         """The answer to a call of an agent, which is identified by its thread."""
@@ -72,12 +69,14 @@ class MailTools:
         if member is None or tool is None:
             return tool_answer(NOT_AN_AGENT if member is None else f"There is no tool {asked.tool}.", is_error=True)
         try:
-            arguments = _arguments(agent_fields(tool), asked.arguments if isinstance(asked.arguments, dict) else {})
+            given = asked.arguments if isinstance(asked.arguments, dict) else {}
+            arguments = agent_arguments(tool, given, member.mailbox.identity)
         except BadArguments as exc:
             self._audit(tool, member.mailbox, AuditOutcome.REFUSED, error=exc.told(tool.name))
             return tool_answer(exc.told(tool.name), is_error=True)
         try:
-            arguments = replace(arguments, hops=self._team.injection.hops_of(member))
+            if isinstance(arguments, BroadcastArguments):
+                arguments = replace(arguments, hops=self._team.injection.hops_of(member))
             return tool_answer(results.in_words(await self._done(tool, member.mailbox, arguments)))
         except Explained as exc:
             return tool_answer(str(exc), is_error=True)
@@ -91,31 +90,28 @@ class MailTools:
         is_unwanted: Callable[[], bool] = lambda: False,
     ) -> dict[str, object]:
         """Do it, and audit it. Raises Explained. A reader that `is_unwanted` marks nothing as read."""
-        audit = partial(self._audit, tool, box, request_id=request_id, what=_what(tool, arguments))
+        audit = partial(self._audit, tool, box, request_id=request_id, what=_what(arguments))
         try:
-            if tool is ATM_READ:
-                done = await self._read(box, arguments, is_unwanted)
-            else:
-                done = await self._other(tool, box, arguments)
+            done = await self._do(box, arguments, is_unwanted)
         except Explained as exc:
             audit(AuditOutcome.REFUSED if isinstance(exc, Refused) else AuditOutcome.FAILED, error=str(exc))
             raise
         audit(AuditOutcome.OK)
         return done
 
-    async def _other(self, tool: Tool, box: Mailbox, arguments: MailArguments) -> dict[str, object]:
-        mail, identity = self._team.mail, box.identity
-        outgoing = Outgoing(
-            text=arguments.message, summary=arguments.summary, hops=arguments.hops, is_urgent=arguments.urgent
-        )
-        if tool is ATM_SEND:
-            return results.sent(identity, await mail.send(box, arguments.to, outgoing))
-        if tool is ATM_BROADCAST:
-            return results.broadcast(identity, await mail.broadcast(box, outgoing))
-        assert tool is ATM_PENDING_COUNT
-        return {"identity": identity, "pending": await mail.pending(box)}
+    async def _do(self, box: Mailbox, arguments: MailArguments, is_unwanted: Callable[[], bool]) -> dict[str, object]:
+        mail = self._team.mail
+        match arguments:
+            case ReadArguments():
+                return await self._read(box, arguments, is_unwanted)
+            case SendArguments():
+                return results.sent(box.identity, await mail.send(box, arguments.to, _outgoing(arguments)))
+            case BroadcastArguments():
+                return results.broadcast(box.identity, await mail.broadcast(box, _outgoing(arguments)))
+            case _:
+                return {"identity": box.identity, "pending": await mail.pending(box)}
 
-    async def _read(self, box: Mailbox, arguments: MailArguments, is_unwanted: Callable[[], bool]) -> dict[str, object]:
+    async def _read(self, box: Mailbox, arguments: ReadArguments, is_unwanted: Callable[[], bool]) -> dict[str, object]:
         mail = self._team.mail
         if arguments.message_id is not None:
             reading = await mail.message(box, arguments.message_id)
@@ -132,13 +128,16 @@ class MailTools:
         self._team.work.audit(box, tool.name, outcome, request_id=request_id, **details)
 
 
-def _arguments(fields: tuple[Field, ...], given: Json) -> MailArguments:
-    return mail_arguments(read_arguments(fields, given))
+def _outgoing(arguments: BroadcastArguments) -> Outgoing:
+    return Outgoing(text=arguments.message, summary=arguments.summary, hops=arguments.hops, is_urgent=arguments.urgent)
 
 
-def _what(tool: Tool, arguments: MailArguments) -> str | None:
+def _what(arguments: MailArguments) -> str | None:
     """What the audit says of a call: the recipient and the message, which the audit shortens and masks."""
-    text = arguments.summary or arguments.message
-    if tool is ATM_SEND:
-        return f"to {arguments.to}: {text}"
-    return f"to all: {text}" if tool is ATM_BROADCAST else None
+    match arguments:
+        case SendArguments():
+            return f"to {arguments.to}: {arguments.summary or arguments.message}"
+        case BroadcastArguments():
+            return f"to all: {arguments.summary or arguments.message}"
+        case _:
+            return None

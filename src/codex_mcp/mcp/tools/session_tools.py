@@ -22,8 +22,8 @@ from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema import session_catalogue as catalogue
-from codex_mcp.mcp.schema.arguments import CodexArguments, HowToWait, tool_arguments, translated
-from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.arguments import CodexArguments, translated
+from codex_mcp.mcp.schema.catalogue import NoArguments, Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.results import Result
 from codex_mcp.mcp.schema.session_catalogue import (
@@ -41,7 +41,7 @@ from codex_mcp.mcp.schema.session_results import (
     with_text_for_silence,
     with_warning,
 )
-from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.mcp.tools.dispatch import Bodies
 from codex_mcp.mcp.tools.one_turn import OneTurn
 from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn
 from codex_mcp.sessions.session import Key, fault_of
@@ -81,14 +81,14 @@ class SessionTools:
         self.continued = self._sessions.continued
         self.aclose = self._sessions.aclose
 
-    def bodies(self) -> dict[str, Body]:
-        return {
-            catalogue.REVIEW.name: self._review,
-            catalogue.WEBSEARCH.name: self._websearch,
-            catalogue.LIST_SESSIONS.name: self._list_sessions,
-            catalogue.PING.name: self._ping,
-            catalogue.HELP.name: self._help,
-        }
+    def bodies(self) -> Bodies:
+        return [
+            (catalogue.REVIEW, self._review),
+            (catalogue.WEBSEARCH, self._websearch),
+            (catalogue.LIST_SESSIONS, self._list_sessions),
+            (catalogue.PING, self._ping),
+            (catalogue.HELP, self._help),
+        ]
 
     async def codex(self, call: Call, given: CodexArguments, time_limit: float | None = None) -> Result:
         """Continue the session that the arguments name, or begin it."""
@@ -132,29 +132,23 @@ class SessionTools:
         call.send_events(arguments.events)
         return thread.submit(spec, call, full_events=call.events is Events.FULL)
 
-    async def _review(self, call: Call, given: Json) -> Result:
-        arguments = tool_arguments(catalogue.REVIEW, given, ReviewArguments)
+    async def _review(self, call: Call, arguments: ReviewArguments) -> Result:
         spec = TurnSpec(review=review_target(arguments))
         setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.working_directory)
-        how = HowToWait(background=arguments.background, wait_seconds=arguments.wait_seconds)
-        return with_text_for_silence(await self._once.run(call, setup, spec, how), "No review output from Codex")
+        return with_text_for_silence(await self._once.run(call, setup, spec, arguments), "No review output from Codex")
 
-    async def _websearch(self, call: Call, given: Json) -> Result:
-        arguments = tool_arguments(catalogue.WEBSEARCH, given, WebsearchArguments)
+    async def _websearch(self, call: Call, arguments: WebsearchArguments) -> Result:
         spec = TurnSpec(search_prompt(arguments))
         setup = CodexArguments(prompt="", config={"web_search": "live"})
-        how = HowToWait(background=arguments.background, wait_seconds=arguments.wait_seconds)
-        return with_text_for_silence(await self._once.run(call, setup, spec, how), "No search output from Codex")
+        return with_text_for_silence(await self._once.run(call, setup, spec, arguments), "No search output from Codex")
 
-    async def _list_sessions(self, call: Call, given: Json) -> Result:
-        tool_arguments(catalogue.LIST_SESSIONS, given, dict)
+    async def _list_sessions(self, call: Call, _: NoArguments) -> Result:
         return sessions_result(await self._sessions.all_of(call.principal))
 
-    async def _ping(self, call: Call, given: Json) -> Result:
-        return text_result(tool_arguments(catalogue.PING, given, PingArguments).message)
+    async def _ping(self, call: Call, arguments: PingArguments) -> Result:
+        return text_result(arguments.message)
 
-    async def _help(self, call: Call, given: Json) -> Result:
-        tool_arguments(catalogue.HELP, given, dict)
+    async def _help(self, call: Call, _: NoArguments) -> Result:
         return help_result(self._listed, __version__)
 
 

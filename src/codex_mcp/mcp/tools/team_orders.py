@@ -26,7 +26,8 @@ from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments
-from codex_mcp.mcp.schema.team_arguments import StartArguments, TeamReplyArguments, Way, request_of
+from codex_mcp.mcp.schema.team_arguments import Way, request_of
+from codex_mcp.mcp.schema.team_catalogue import StartArguments, TeamReplyArguments
 from codex_mcp.mcp.tools.specs import (
     NewThread,
     environment_of,

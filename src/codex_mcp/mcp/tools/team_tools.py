@@ -21,22 +21,24 @@ from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
 from codex_mcp.mcp.calls.waiting import Wait
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.arguments import TurnArguments
+from codex_mcp.mcp.schema.catalogue import NoArguments, Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result, turn_result
 from codex_mcp.mcp.schema.team_arguments import (
     GO_ON,
+    Way,
+    approval_answer,
+    checked_start,
+    request_of,
+    way_of,
+)
+from codex_mcp.mcp.schema.team_catalogue import (
     AgentArguments,
     ApprovalsArguments,
     StartArguments,
     TeamReplyArguments,
     TeamWaitArguments,
     ThreadsArguments,
-    Way,
-    approval_answer,
-    request_of,
-    start_arguments,
-    team_arguments,
-    way_of,
 )
 from codex_mcp.mcp.schema.team_results import (
     Answered,
@@ -49,7 +51,7 @@ from codex_mcp.mcp.schema.team_results import (
     threads_result,
 )
 from codex_mcp.mcp.tools.change_tools import ChangeTools
-from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
+from codex_mcp.mcp.tools.dispatch import Around, Bodies, Tools
 from codex_mcp.mcp.tools.mail_tools import MailTools
 from codex_mcp.mcp.tools.session_tools import SessionTools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_turn
@@ -104,25 +106,24 @@ class TeamTools:
             await self._sessions.aclose()
 
     def tools(self) -> Tools:
-        bodies: dict[str, Body] = {
-            catalogue.CODEX.name: self._codex,
-            catalogue.CODEX_REPLY.name: self._codex_reply,
-            catalogue.CODEX_WAIT.name: self._codex_wait,
-            catalogue.CODEX_THREADS.name: self._codex_threads,
-            catalogue.CODEX_STATUS.name: self._codex_status,
-            catalogue.CODEX_CLOSE.name: self._codex_close,
-            catalogue.CODEX_APPROVALS.name: self._codex_approvals,
-            **self._changes.bodies(),
-        }
-        bodies |= self._turns.bodies()
-        if self._sessions is not None:
-            bodies |= self._sessions.bodies()
-        offered = {tool.name for tool in self._listed}
-        bodies = {name: body for name, body in bodies.items() if name in offered}
-        aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in offered}
-        audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
-        audited |= {name: body for name, body in self._mail.bodies().items() if name in offered}
-        return Tools(audited, self._follower, self._warm_up, None, self._written)
+        bodies: Bodies = [
+            (catalogue.CODEX, self._codex),
+            (catalogue.CODEX_REPLY, self._codex_reply),
+            (catalogue.CODEX_WAIT, self._codex_wait),
+            (catalogue.CODEX_THREADS, self._codex_threads),
+            (catalogue.CODEX_STATUS, self._codex_status),
+            (catalogue.CODEX_CLOSE, self._codex_close),
+            (catalogue.CODEX_APPROVALS, self._codex_approvals),
+            *self._changes.bodies(),
+            *self._turns.bodies(),
+            *self._mail.bodies(),
+            *([] if self._sessions is None else self._sessions.bodies()),
+        ]
+        listed = {tool.name for tool in self._listed}
+        offered = {tool.name: (tool, body) for tool, body in bodies if tool.name in listed}
+        aliases = {alias: offered[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in listed}
+        around = Around(self._audited, self._written)
+        return Tools(offered | aliases, self._follower, self._warm_up, around=around)
 
     async def _written(self) -> None:
         """Before an answer leaves: what it says is in the audit, and counts in the limits, even if this server dies."""
@@ -135,35 +136,23 @@ class TeamTools:
         self._threads.supervisor.warm_up()
         self._team.session.open_soon()
 
-    def _audited(self, name: str, body: Body) -> Body:
-        """Turn refusals of the team into results, and audit calls that start no turn."""
-        # The others do not change an agent, so that only the call itself is audited.
-        changes_agents = (
-            self._codex,
-            self._codex_reply,
-            self._codex_close,
-            self._codex_approvals,
-            self._turns.interrupt,
-        )
-
-        async def run(call: Call, given: Json) -> Result:
-            note = partial(self._team.note_call, name, call.label, call.principal)
-            try:
-                result = await body(call, given)
-            except TeamRefused as exc:
-                note(AuditOutcome.REFUSED, exc)
-                return refused_by_team(exc, self._blocked_by(exc, call.principal))
-            except (BadArguments, Refused) as exc:
-                note(AuditOutcome.REFUSED, exc)
-                raise
-            except Explained as exc:
-                note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
-                raise
-            if body not in changes_agents:
-                note(AuditOutcome.OK)
-            return result
-
-        return run
+    async def _audited(self, call: Call, tool: Tool, run: Callable[[], Awaitable[Result]]) -> Result:
+        """Turn refusals of the team into results, and audit calls that do not audit what they did."""
+        note = partial(self._team.note_call, call.params.name, call.label, call.principal)
+        try:
+            result = await run()
+        except TeamRefused as exc:
+            note(AuditOutcome.REFUSED, exc)
+            return refused_by_team(exc, self._blocked_by(exc, call.principal))
+        except (BadArguments, Refused) as exc:
+            note(AuditOutcome.REFUSED, exc)
+            raise
+        except Explained as exc:
+            note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
+            raise
+        if not tool.audits:
+            note(AuditOutcome.OK)
+        return result
 
     def _names(self, thread_id: str) -> Mapping[str, object]:
         if self._sessions is not None and (session := self._sessions.names(thread_id)):
@@ -199,8 +188,8 @@ class TeamTools:
         member = self._team.roster.called(str(codex_id), principal)
         return [] if member is None else _questions(member)
 
-    async def _codex(self, call: Call, given: Json) -> Result:
-        arguments = start_arguments(given)
+    async def _codex(self, call: Call, given: StartArguments) -> Result:
+        arguments = checked_start(given)
         if arguments.session_id is not None:
             return await self._in_session(call, arguments)
         way = way_of(arguments)
@@ -277,8 +266,7 @@ class TeamTools:
             repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), reader=self._follower.reader(call)
         )
 
-    async def _codex_reply(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
+    async def _codex_reply(self, call: Call, arguments: TeamReplyArguments) -> Result:
         if self._turns.is_review(arguments.references):
             return await self._turns.reply(call, arguments)
         return await self._once(call, arguments, lambda: self._replied(call, arguments))
@@ -311,34 +299,29 @@ class TeamTools:
             self._team.work.turn_goes_on(thread, turn)
         return result
 
-    async def _codex_wait(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
+    async def _codex_wait(self, call: Call, arguments: TeamWaitArguments) -> Result:
         asked = arguments.references
         view = TeamView(self._team, self._threads, self._stored, call, asked)
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait, arguments.offset)
 
-    async def _codex_threads(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
+    async def _codex_threads(self, call: Call, arguments: ThreadsArguments) -> Result:
         agents = [agent for agent in await self._team.directory.agents(call.principal) if arguments.shows(agent)]
         own = {agent.codex_id: own_work(self._threads, agent.thread_id or "") for agent in agents if agent.is_active}
         return threads_result(agents, int(arguments.limit), own)
 
-    async def _codex_status(self, call: Call, given: Json) -> Result:
-        team_arguments(catalogue.CODEX_STATUS, given, dict)
+    async def _codex_status(self, call: Call, _: NoArguments) -> Result:
         approvals = sum(len(_open_approvals(member)) for member in self._team.roster.of(call.principal))
         return status_result({**await self._team.status(call.principal), "pending_approvals": approvals})
 
-    async def _codex_close(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_CLOSE, given, AgentArguments)
+    async def _codex_close(self, call: Call, arguments: AgentArguments) -> Result:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         closed = await self._team.closing.close(reference, call.principal, call.label)
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
             self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how, closed.left)
 
-    async def _codex_approvals(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)
+    async def _codex_approvals(self, call: Call, arguments: ApprovalsArguments) -> Result:
         if arguments.id is None:
             self._team.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
             return await self._approvals(call.principal)

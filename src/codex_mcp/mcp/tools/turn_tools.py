@@ -21,9 +21,9 @@ from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.results import Result, refused
 from codex_mcp.mcp.schema.review import TeamReviewArguments, team_review_target
-from codex_mcp.mcp.schema.team_arguments import AgentArguments, TeamReplyArguments, team_arguments
+from codex_mcp.mcp.schema.team_catalogue import AgentArguments, TeamReplyArguments
 from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result, quiet_result, stopped_result
-from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.mcp.tools.dispatch import Bodies
 from codex_mcp.mcp.tools.one_turn import OneTurn
 from codex_mcp.mcp.tools.review_checks import check_review
 from codex_mcp.mcp.tools.specs import reply_turn
@@ -47,12 +47,11 @@ class TurnTools:
         self._time_limit = settings.team.turn_timeout or None
         self._once = OneTurn(threads, settings, follower, _check)
 
-    def bodies(self) -> dict[str, Body]:
-        return {catalogue.CODEX_INTERRUPT.name: self.interrupt, catalogue.CODEX_REVIEW.name: self._review}
+    def bodies(self) -> Bodies:
+        return [(catalogue.CODEX_INTERRUPT, self._interrupt), (catalogue.CODEX_REVIEW, self._review)]
 
-    async def _review(self, call: Call, given: Json) -> Result:
+    async def _review(self, call: Call, arguments: TeamReviewArguments) -> Result:
         """Review the changes in a folder, in a thread that is no agent's."""
-        arguments = team_arguments(catalogue.CODEX_REVIEW, given, TeamReviewArguments)
         spec = TurnSpec(review=team_review_target(arguments), time_limit=self._time_limit)
         setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.cwd)
         member = None
@@ -96,9 +95,8 @@ class TurnTools:
             self._follower.waiter.report(call, [turn])
         return stopped_result(turn.outcome)
 
-    async def interrupt(self, call: Call, given: Json) -> Result:
+    async def _interrupt(self, call: Call, arguments: AgentArguments) -> Result:
         """Stop the current turn of an agent, whoever asked for it."""
-        arguments = team_arguments(catalogue.CODEX_INTERRUPT, given, AgentArguments)
         if self.is_review(arguments.references):
             return await self._stop_review(call, plain_id(arguments.references[0]))
         reference = await self._team.directory.find_one(arguments.references, call.principal)
