@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mail.delivery.envelope import escaped
 from codex_mcp.mail.store_types import Delivered
-from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.mcp.schema.results import Result, written
 
 if TYPE_CHECKING:
     from codex_mcp.mail.message import Message
@@ -45,4 +45,4 @@ def in_words(data: Mapping[str, object]) -> str:
 
 
 def mail_result(data: Mapping[str, object]) -> Result:
-    return {"content": [text_block(in_words(data))], "structuredContent": dict(data)}
+    return written(in_words(data), data=data)

@@ -62,13 +62,19 @@ class GoesOn(StrEnum):
     OTHER_SERVER = "another server runs the agent now; it can be continued there"
 
 
+def written(*texts: str, data: Mapping[str, object] | None = None, links: Sequence[Result] = ()) -> Result:
+    """A result: its text, the same as data, and links to resources."""
+    content = [*map(text_block, texts), *links]
+    return {"content": content} if data is None else {"content": content, "structuredContent": dict(data)}
+
+
 def refused(text: str) -> Result:
-    return {"content": [text_block(text)], "isError": True}
+    return {**written(text), "isError": True}
 
 
 def refused_in_thread(text: str, thread_id: str) -> Result:
     structured = {"threadId": thread_id, "content": text, "status": Status.FAILED}
-    return {"content": [text_block(text)], "structuredContent": structured, "isError": True}
+    return {**written(text, data=structured), "isError": True}
 
 
 def turn_result(
@@ -92,8 +98,7 @@ def turn_result(
         name = f"codex_id: {turn['codex_id']}, " if "codex_id" in turn else ""
         told = f"{name}threadId: {outcome.thread_id} ({goes_on})"
         blocks = [words, told] if reader.is_json and not is_error else [f"{words}\n\n{told}".lstrip("\n")]
-    content = [*map(text_block, blocks), *_links([turn], reader)]
-    result: Result = {"content": content, "structuredContent": structured}
+    result = written(*blocks, data=structured, links=_links([turn], reader))
     return {**result, "isError": True} if is_error else result
 
 
@@ -125,8 +130,8 @@ def wait_result(report: WaitReport, reader: Reader = WHOLE) -> Result:
         told = [_placed(_unchanged(turn, goes_on), reader) for turn, goes_on in report.unchanged]
         structured["unchanged"] = [turn for turn, _ in told]
     paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{words}" for turn, words in told]
-    text = text_block("\n\n".join(paragraphs) or NOTHING_TO_REPORT)
-    return {"content": [text, *_links(report.finished, reader)], "structuredContent": structured}
+    text = "\n\n".join(paragraphs) or NOTHING_TO_REPORT
+    return written(text, data=structured, links=_links(report.finished, reader))
 
 
 def _placed(turn: dict[str, object], reader: Reader) -> tuple[dict[str, object], str]:
@@ -147,7 +152,7 @@ def _total(turn: Mapping[str, object], answer: str) -> object:
     return part["chars"] if isinstance(part, Mapping) else len(answer)
 
 
-def _links(turns: Iterable[Mapping[str, object]], reader: Reader) -> list[dict[str, object]]:
+def _links(turns: Iterable[Mapping[str, object]], reader: Reader) -> list[Result]:
     """Links to the rest of answers that were cut."""
     parts = [(turn["threadId"], turn.get("part")) for turn in turns] if reader.takes_links else []
     return [

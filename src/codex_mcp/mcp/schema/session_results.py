@@ -9,15 +9,11 @@ from typing import Final
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import Field
-from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.mcp.schema.results import Result, text_block, written
 from codex_mcp.sessions.session import NamedSession, Resumed
 from codex_mcp.threads.record import Status
 
 NONE: Final = "No active sessions"
-
-
-def text_result(text: str) -> Result:
-    return {"content": [text_block(text)]}
 
 
 def sessions_result(sessions: Sequence[NamedSession]) -> Result:
@@ -35,7 +31,7 @@ def sessions_result(sessions: Sequence[NamedSession]) -> Result:
         for session in sessions
     ]
     text = json.dumps(structured, indent=2, ensure_ascii=False) if structured else NONE
-    return {"content": [text_block(text)], "structuredContent": {"sessions": structured}}
+    return written(text, data={"sessions": structured})
 
 
 def help_result(tools: Sequence[Tool], version: str) -> Result:
@@ -43,7 +39,7 @@ def help_result(tools: Sequence[Tool], version: str) -> Result:
     for tool in tools:
         lines.append(f"\n{tool.name}: {tool.description}")
         lines += [f"  {_name(field)}: {field.description}" for field in tool.fields]
-    return text_result("\n".join(lines))
+    return written("\n".join(lines))
 
 
 def _name(field: Field) -> str:

@@ -12,7 +12,7 @@ from codex_mcp.base.printable import are_waiting, counted
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.git.worktree import Left
 from codex_mcp.mcp.asking.elicitation import message_for, title_of
-from codex_mcp.mcp.schema.results import Result, described, text_block
+from codex_mcp.mcp.schema.results import Result, described, refused, written
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.approvals import offered
@@ -67,7 +67,7 @@ class Answered(Struct, frozen=True):
 def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
     """A refusal with its reason as data; `asks` are the agent's open questions, if they are the cause."""
     meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
-    return {"content": [text_block("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
+    return {**refused("\n\n".join([str(refusal), *asks])), "_meta": meta}
 
 
 def threads_result(agents: Sequence[Agent], limit: int, own: OwnWork | None = None) -> Result:
@@ -263,4 +263,4 @@ def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
 
 
 def _result(structured: Mapping[str, object], lines: Iterable[str]) -> Result:
-    return {"content": [text_block("\n".join(lines))], "structuredContent": dict(structured)}
+    return written("\n".join(lines), data=structured)

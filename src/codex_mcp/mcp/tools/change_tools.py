@@ -22,7 +22,7 @@ from codex_mcp.git.worktree import Worktree
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.resources.diff import diff, stat_of
 from codex_mcp.mcp.resources.history import History
-from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.mcp.schema.results import Result, written
 from codex_mcp.mcp.schema.team_catalogue import CODEX_DIFF, DiffArguments
 from codex_mcp.mcp.tools.dispatch import Bodies
 from codex_mcp.team.agent import Agent
@@ -78,7 +78,7 @@ class ChangeTools:
                 found = await self._of_thread(asked)
             case _:
                 found = await self._of_turn(asked, call.principal)
-        return {"content": [text_block(found)]}
+        return written(found)
 
     async def _of_thread(self, asked: _Asked) -> str:
         worktree = await in_thread(_worktree, asked.agent)

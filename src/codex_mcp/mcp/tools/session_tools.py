@@ -36,7 +36,6 @@ from codex_mcp.mcp.schema.session_catalogue import (
 from codex_mcp.mcp.schema.session_results import (
     help_result,
     sessions_result,
-    text_result,
     with_path,
     with_text_for_silence,
     with_warning,
@@ -146,7 +145,7 @@ class SessionTools:
         return sessions_result(await self._sessions.all_of(call.principal))
 
     async def _ping(self, call: Call, arguments: PingArguments) -> Result:
-        return text_result(arguments.message)
+        return results.written(arguments.message)
 
     async def _help(self, call: Call, _: NoArguments) -> Result:
         return help_result(self._listed, __version__)
