@@ -76,14 +76,15 @@ judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## download the real clients and ru
 	@$(call run_tests,tests/judges)
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
-# package.json holds vite and rolldown (of the Inspector) back to releases that every platform's package is published for.
+# package.json holds vite and rolldown (of the Inspector) back to releases that every platform's package is published for, and names
+# the clipboard of Linux (of Qwen Code) for the platforms without one.
 $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 	@echo "setting up judges/node_modules (a minute or two)"
 	@cd judges && $(NPM) ci
 	@cd judges && "$(CURDIR)/$(BIN)/node" node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
-# The Python SDK of the first generation, which clients still use, and LangChain's adapters for it; it and the second one do not
+# The Python SDK of the first generation, which clients still use, and LangChain's adapters and AutoGen on it; it and the second one do not
 # fit into one environment.
 $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	$(MAKE_VENV)
@@ -171,7 +172,7 @@ lock: setup ## resolve the versions in requirements again
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
 	@$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements/lock.txt \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/runtime.txt >/dev/null
-	@printf '%s\n' 'mcp>=1,<2' 'langchain-mcp-adapters<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
+	@printf '%s\n' 'mcp>=1,<2' 'langchain-mcp-adapters<1' 'autogen-agentchat<1' 'autogen-ext[mcp]<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
 	@printf '%s\n' 'fastmcp>=4,<5' 'mcp>=2,<3' 'httptools<1' 'uvloop<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/peers.txt >/dev/null

@@ -24,8 +24,10 @@ MOST_WAITS = 40
 class Model:
     """What a model does that knows only what it was shown."""
 
-    def __init__(self, steps: list[Json]) -> None:
+    def __init__(self, steps: list[Json], answer: str = "") -> None:
         self.steps = steps
+        self.answer: Any = answer
+        """What its person answers to every question; empty: there is no person."""
         self.shown: list[str] = []
         self._waits = 0
 
@@ -154,6 +156,65 @@ async def langchain(server: Json, model: Model) -> None:
         shown += await asyncio.gather(*(use(name, arguments) for name, arguments in called))
 
 
+async def autogen(server: Json, model: Model) -> None:
+    """AutoGen."""
+    from autogen_agentchat.agents import AssistantAgent
+    from autogen_core import FunctionCall
+    from autogen_core.models import CreateResult, FunctionExecutionResultMessage, RequestUsage
+    from autogen_ext.models.replay import ReplayChatCompletionClient
+    from autogen_ext.tools.mcp import McpWorkbench, StdioServerParams, StreamableHttpServerParams
+
+    class Scripted(ReplayChatCompletionClient):
+        async def create(self, messages: Any, **kwargs: Any) -> Any:
+            results = [
+                each
+                for message in messages
+                if isinstance(message, FunctionExecutionResultMessage)
+                for each in message.content
+            ]
+            called = model.next([each.content for each in results])
+            calls = [
+                FunctionCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))
+                for number, (name, arguments) in enumerate(called, len(results))
+            ]
+            usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
+            return CreateResult(
+                finish_reason="function_calls" if calls else "stop", content=calls or "done", usage=usage, cached=False
+            )
+
+    params = StreamableHttpServerParams(**server) if "url" in server else StdioServerParams(**server)
+    async with McpWorkbench(params) as workbench:
+        agent = AssistantAgent("a", model_client=Scripted(["done"]), workbench=workbench, max_tool_iterations=100)
+        await agent.run(task="go")
+
+
+async def fastmcp(server: Json, model: Model) -> None:
+    """FastMCP's client. It has no model of its own: whoever uses it shows the whole result."""
+    from fastmcp import Client
+    from fastmcp.client.elicitation import ElicitResult
+    from fastmcp.client.transports import StdioTransport
+
+    async def ask(*_: Any) -> ElicitResult:
+        return ElicitResult(action=model.answer)
+
+    async def use(name: str, arguments: Json) -> str:
+        said = await client.call_tool(name, arguments, raise_on_error=False)
+        return (
+            json.dumps(said.structured_content)
+            if said.structured_content
+            else _text([each.model_dump() for each in said.content])
+        )
+
+    client = Client(
+        server["url"] if "url" in server else StdioTransport(**server),
+        elicitation_handler=ask if model.answer else None,
+    )
+    async with client:
+        shown: list[str] = []
+        while called := model.next(shown):
+            shown += await asyncio.gather(*(use(name, arguments) for name, arguments in called))
+
+
 def _text(content: Any) -> str:
     if isinstance(content, list) and all(isinstance(part, dict) and "text" in part for part in content):
         return "\n".join(part["text"] for part in content)
@@ -165,9 +226,11 @@ FRAMEWORKS: dict[str, Callable[[Json, Model], Awaitable[None]]] = {
     "adk": adk,
     "pydantic": pydantic,
     "langchain": langchain,
+    "autogen": autogen,
+    "fastmcp": fastmcp,
 }
 
 if __name__ == "__main__":
-    playing = Model(json.loads(sys.argv[3]))
+    playing = Model(json.loads(sys.argv[3]), *sys.argv[4:])
     asyncio.run(FRAMEWORKS[sys.argv[1]](json.loads(sys.argv[2]), playing))
     print(json.dumps(playing.shown))

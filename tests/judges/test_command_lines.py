@@ -1,5 +1,5 @@
 """Clients on the command line with their defaults and a scripted model that knows only what it is shown: Gemini CLI,
-opencode and Copilot CLI. What their models do is in `tests/support/clients/scenarios.py`."""
+opencode, Copilot CLI, Qwen Code and Cline. What their models do is in `tests/support/clients/scenarios.py`."""
 
 import asyncio
 import os

@@ -49,9 +49,13 @@ def tested() -> list[Tested]:
         Tested("Gemini CLI", npm("@google/gemini-cli"), "stdio, HTTP", "judges"),
         Tested("opencode", npm("opencode-linux-x64"), "stdio, HTTP", "judges"),
         Tested("Copilot CLI", npm("@github/copilot"), "stdio, HTTP", "judges"),
+        Tested("Qwen Code", npm("@qwen-code/qwen-code"), "stdio, HTTP", "judges"),
+        Tested("Cline CLI", npm("@cline/cli-linux-x64"), "stdio, HTTP", "judges"),
         Tested("OpenAI Agents SDK", pypi("openai-agents", "frameworks"), "stdio, HTTP", "judges"),
         Tested("Google ADK", pypi("google-adk", "frameworks"), "stdio, HTTP", "judges"),
         Tested("Pydantic AI", pypi("pydantic-ai-slim", "frameworks"), "stdio, HTTP", "judges"),
+        Tested("FastMCP's client", pypi("fastmcp-slim", "frameworks"), "stdio, HTTP", "judges"),
+        Tested("AutoGen", pypi("autogen-ext", "mcp1"), "stdio, HTTP", "judges"),
         Tested("LangChain adapters", pypi("langchain-mcp-adapters", "mcp1"), "HTTP", "judges"),
         Tested("Python SDK", f"{pypi('mcp')}, {pypi('mcp', 'mcp1')}", "stdio, HTTP", "acceptance, judges"),
         Tested(

@@ -21,6 +21,7 @@ class Shows(StrEnum):
     TEXT = "the text"
     DATA = "the structured content"
     BOTH = "both"
+    TEXT_OR_BOTH = "the text; newer versions both"
     UNKNOWN = "one of them, or both"
 
 
@@ -37,11 +38,13 @@ class KnownClient(Struct, frozen=True):
     """A person stops a stateless call by closing its connection; the client itself does so for no other reason."""
     keeps_server: bool = False
     """It starts one server and uses it for all calls."""
+    gives_up_silently: bool = False
+    """It may stop waiting for an answer without a word, as the Python SDK 1.x does."""
     takes_events: bool = False
     """It gets `codex/event` notifications without asking for them."""
 
 
-UNKNOWN: Final = KnownClient(takes_events=True)
+UNKNOWN: Final = KnownClient(gives_up_silently=True, takes_events=True)
 """A program that was written for `codex mcp-server` may need its events.
 
 Cursor and others give up at 300 s, with or without progress. A client that sends no progress token most likely uses
@@ -58,12 +61,15 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     # Codex as a client: 300 s (`tool_timeout_sec`), progress or not. It cuts a result of more than 10,000 tokens.
     "codex-mcp-client": KnownClient(Shows.DATA, 36_000, 240, without_progress=240, keeps_server=True),
     # The Python SDK's own name. Its first generation writes 41 kB of warnings about the events of one short turn.
-    "mcp": KnownClient(),
+    "mcp": KnownClient(gives_up_silently=True),
     "gemini-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
-    "qwen-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
+    # 0.15 shows the text, 0.24 both.
+    "qwen-cli-mcp-client": KnownClient(Shows.TEXT_OR_BOTH, 36_000, keeps_server=True),
     "opencode": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
     "copilot-cli": KnownClient(Shows.BOTH, 36_000, hangs_up_to_cancel=True, keeps_server=True),
+    # The extension of VS Code, and the command line.
     "cline": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
+    "@cline/core": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
     # The Inspector shows a person the whole result; Ctrl-C closes its connection.
     "inspector-cli": KnownClient(hangs_up_to_cancel=True, takes_events=True),
 }

@@ -20,6 +20,7 @@ from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.client import Client, Reach
 from codex_mcp.mcp.known_clients import is_time_out
 from codex_mcp.mcp.roots import SessionRoots
+from codex_mcp.mcp.schema.catalogue import CODEX_WAIT
 from codex_mcp.rpc.peer import Peer
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
@@ -172,6 +173,9 @@ class Session:
         name = params.name[:LOGGED_CHARS]
         with about_only(subject):
             logger.info("call of %s", name)
+        if params.name == CODEX_WAIT.name:
+            for earlier in self._calls.values():
+                earlier.news_wanted(params)
         answer = self._tools.answer_at_once(params, self.principal, self.caller)
         if answer is not None:
             with about_only(subject):

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from codex_mcp.base.logs import Subject
 from codex_mcp.mcp.calls.call import Call, CallRequest
-from codex_mcp.mcp.calls.client_budgets import MAX_LEARNED, LearnedLimits, usual_limit
+from codex_mcp.mcp.calls.client_budgets import MAX_LEARNED, LearnedLimits, silent_limit, usual_limit
 from codex_mcp.mcp.client import Client
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.mcp.calls.test_waiting import all_gone, begin, gate, result_at, seen
@@ -149,10 +149,12 @@ async def test_a_cancel_after_the_answer_repeats_it_only_if_the_client_had_not_w
 # -- how long a client waits ------------------------------------------------------------------------------------------
 
 
-def waiting_call(limits: LearnedLimits, name: str = "frame") -> Call:
+def waiting_call(
+    limits: LearnedLimits, name: str = "frame", tool: str = "codex", arguments: Json | None = None
+) -> Call:
     client = Client(plain_peer())
     client.introduce(ClientInfo(name, "1"), {})
-    request = CallRequest(1, CallTool("codex", {}, Meta(progress_token=UNSET)), Subject())
+    request = CallRequest(1, CallTool(tool, arguments or {}, Meta(progress_token=UNSET)), Subject())
     return Call(client, request, make_settings(codex_home="unused").calls, limits)
 
 
@@ -196,3 +198,46 @@ def test_the_shortest_limit_counts_and_a_hopeless_one_is_not_learned() -> None:
 @pytest.mark.parametrize(("seconds", "limit"), [(4.99, None), (5.0, 5), (5.6, 5), (5.8, None), (60.1, 60), (299, None)])
 def test_a_usual_limit_is_recognised(seconds: float, limit: float | None) -> None:
     assert usual_limit(seconds) == limit
+
+
+# -- clients that say nothing -----------------------------------------------------------------------------------------
+
+
+WAIT = CallTool("codex_wait", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "is_left"),
+    [("frame", 4.5, False), ("frame", 5.5, True), ("mcp", 5.5, True), ("cline", 5.5, False)],
+)
+def test_a_call_during_which_its_client_waits_for_news_does_not_count_as_read(
+    name: str, seconds: float, *, is_left: bool
+) -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        limits = LearnedLimits()
+        first = waiting_call(limits, name)
+        await clock.advance(seconds, step=0.5)
+        first.news_wanted(WAIT)
+        assert first.can_deliver is not is_left
+        assert not first.has_left, "it is answered when its turn ends"
+        assert waiting_call(limits, name).patience(None) == waiting_call(LearnedLimits(), name).patience(None)
+
+
+def test_a_client_that_waits_twice_for_the_same_news_has_given_the_first_wait_up() -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        limits = LearnedLimits()
+        other, first = (waiting_call(limits, tool="codex_wait", arguments=each) for each in ({"agents": ["a"]}, {}))
+        await clock.advance(5.5, step=0.5)
+        for each in (other, first):
+            each.news_wanted(WAIT)
+        assert (other.has_left, first.has_left) == (False, True)
+        assert waiting_call(limits).patience(None) == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit"), [(4.99, None), (5.0, 5), (34, 5), (40, 10), (63, 30), (95, 60), (400, 300)]
+)
+def test_a_silent_limit_leaves_time_to_think(seconds: float, limit: float | None) -> None:
+    assert silent_limit(seconds) == limit

@@ -41,6 +41,7 @@ READERS = {
     "text": "gemini-cli-mcp-client",
     "structured": "claude-code",
     "both": "copilot-cli",
+    "text or both": "qwen-cli-mcp-client",
     "unknown": "mcp",
 }
 """A client of each kind, by what its model sees."""

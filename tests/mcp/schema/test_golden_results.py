@@ -70,3 +70,12 @@ def test_a_long_answer_is_seen_from_its_beginning_with_the_call_that_returns_the
     seen = shown(seen_by or reader, result)
     assert seen.count(LONG.splitlines()[3_000]) == 1
     assert re.search(r'codex_wait {\\?"threadIds\\?": \[\\?"t-1\\?"\], \\?"offset\\?": \d+}', seen)
+
+
+@pytest.mark.parametrize("name", ["completed", "completed, collected", "long"])
+def test_where_older_versions_show_the_text_only_the_newer_ones_tell_no_answer_twice(name: str) -> None:
+    result = result_for("text or both", name)
+    answer = "line 17\n" if name == "long" else "Done."
+    both = msgspec.json.encode(result).decode()
+    assert shown("text", result).count(answer) == 1
+    assert both.count(msgspec.json.encode(answer).decode().strip('"')) == 1

@@ -14,6 +14,7 @@ from codex_mcp.mcp.known_clients import Shows
 from codex_mcp.mcp.schema.answer_size import Reader, reader_for
 from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
 from codex_mcp.mcp.schema.results import (
+    NOTHING_TO_REPORT,
     GoesOn,
     Result,
     WaitReport,
@@ -149,7 +150,7 @@ def test_a_wait_tells_the_finished_from_the_running() -> None:
 
 def test_a_wait_for_nothing_says_so() -> None:
     result = wait_result(WaitReport())
-    assert result["content"] == [{"type": "text", "text": "Nothing is running, and nothing is left to collect."}]
+    assert result["content"] == [{"type": "text", "text": NOTHING_TO_REPORT}]
     assert result["structuredContent"] == {"finished": [], "running": []}
 
 

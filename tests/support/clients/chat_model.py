@@ -94,7 +94,7 @@ class ChatModel:
                 uses = [step]
             case Together(several):
                 uses = list(several)
-        return [Use(_client_name(use.tool, _offered(body)), use.arguments) for use in uses]
+        return [_as_offered(use, _offered(body)) for use in uses]
 
     async def _chat(self, body: Json, connection: Connection) -> None:
         done = await self._next(body)
@@ -160,15 +160,19 @@ def _offered(body: Json) -> list[str]:
     return names
 
 
-def _client_name(tool: str, offered: list[str]) -> str:
-    """Clients put the server's name before a tool's, and some replace characters."""
+def _as_offered(use: Use, offered: list[str]) -> Use:
+    """Clients put the server's name before a tool's, and some replace characters. Qwen Code offers one tool that calls
+    those of servers."""
+    if "tool_call" in offered:
+        return Use("tool_call", {"name": f"mcp__codex__{use.tool}", "arguments": use.arguments})
 
     def plain(name: str) -> str:
         return re.sub(r"[^a-z0-9]+", "_", name.lower())
 
-    found = [name for name in offered if plain(name) == plain(tool) or plain(name).endswith("_" + plain(tool))]
-    assert found, f"the client offers no tool {tool}: {offered}"
-    return min(found, key=len)
+    tool = plain(use.tool)
+    found = [name for name in offered if plain(name) == tool or plain(name).endswith(f"_{tool}")]
+    assert found, f"the client offers no tool {use.tool}: {offered}"
+    return Use(min(found, key=len), use.arguments)
 
 
 def _results(body: Json) -> list[Used]:

@@ -76,7 +76,60 @@ def copilot(server: Json, model: ChatModel, home: Path) -> Started:
     return Started([node(), judge("copilot"), "-p", PROMPT, "--allow-all-tools", "--no-color"], environment)
 
 
-CLIENTS: dict[str, Client] = {"gemini": gemini, "opencode": opencode, "copilot": copilot}
+def qwen(server: Json, model: ChatModel, home: Path) -> Started:
+    _write(
+        home / ".qwen/settings.json",
+        {
+            "mcpServers": {"codex": {**server, "trust": True}},
+            "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False},
+        },
+    )
+    environment = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{model.base_url}/v1", "OPENAI_MODEL": "scripted"}
+    return Started([node(), judge("qwen"), "--yolo", PROMPT], environment)
+
+
+def cline(server: Json, model: ChatModel, home: Path) -> Started:
+    _write(home / ".cline/data/settings/cline_mcp_settings.json", {"mcpServers": {"codex": server}})
+    provider = {
+        "provider": "openai-compatible",
+        "apiKey": "none",
+        "model": "scripted",
+        "baseUrl": f"{model.base_url}/v1",
+    }
+    _write(
+        home / ".cline/data/settings/providers.json",
+        {
+            "version": 1,
+            "lastUsedProvider": "openai-compatible",
+            "providers": {
+                "openai-compatible": {
+                    "settings": provider,
+                    "updatedAt": "2026-01-01T00:00:00.000Z",
+                    "tokenSource": "manual",
+                }
+            },
+        },
+    )
+    argv = [
+        str(package("@cline/cli-linux-x64") / "bin/cline"),
+        "--provider",
+        "openai-compatible",
+        "--model",
+        "scripted",
+        PROMPT,
+    ]
+    return Started(argv, {"CLINE_SESSION_BACKEND_MODE": "local", "CLINE_NO_AUTO_UPDATE": "1"})
+
+
+CLIENTS: dict[str, Client] = {
+    "gemini": gemini,
+    "opencode": opencode,
+    "copilot": copilot,
+    "qwen": qwen,
+    "cline": cline,
+}
 
 
 def entry_on_stdio(client: str, setup: Setup) -> Json:

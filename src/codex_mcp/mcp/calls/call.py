@@ -19,7 +19,7 @@ from codex_mcp.base.settings.kinds import Events, OnClientTimeout
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Obstacle, Step, Unattended
-from codex_mcp.mcp.calls.client_budgets import LearnedLimits, soft_deadline_for, usual_limit
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits, silent_limit, soft_deadline_for, usual_limit
 from codex_mcp.mcp.calls.progress import Heartbeat
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.known_clients import is_time_out, known_client
@@ -72,6 +72,8 @@ class Call:
         """The connection that was to read its answer is gone."""
         self.has_left = False
         """Its client does not wait for the answer any more, and has not stopped the work."""
+        self._may_have_left = False
+        """Its client may have stopped waiting without a word. It is answered all the same."""
         self.events = settings.events or (Events.STANDARD if client.takes_events else Events.NONE)
         self._answer_by: float | None = None
         """Set once it is cancelled: the time until which its thread may still be opened."""
@@ -114,7 +116,7 @@ class Call:
 
     @property
     def can_deliver(self) -> bool:
-        return self._answer_by is None and not self.is_unread and not self.has_left
+        return not (self.is_cancelled or self.is_unread or self.has_left or self._may_have_left)
 
     @property
     def is_cancelled(self) -> bool:
@@ -151,6 +153,21 @@ class Call:
             self.cancel()
         else:
             self._gave_up(usual_limit(self._elapsed))
+
+    def news_wanted(self, wait: mcp.CallTool) -> None:
+        """Its client calls `codex_wait` although this call is unanswered: its time may be up, which it may not say.
+
+        Then `codex_wait` returns the answer, also if this call does. A client that waits twice for the same news has
+        given up the first wait.
+        """
+        limit = silent_limit(self._elapsed)
+        is_silent = known_client(self._client.name).gives_up_silently and not self._client.is_stateless
+        if limit is None or not is_silent or self._settings.on_client_timeout is OnClientTimeout.STOP:
+            return
+        if self.params.name != wait.name:
+            self._may_have_left = True
+        elif self.params.arguments == wait.arguments:
+            self._gave_up(limit)
 
     def _gave_up(self, limit: float | None) -> None:
         if limit is not None:

@@ -17,6 +17,9 @@ USUAL_LIMITS: Final = (5, 10, 15, 20, 25, 30, 45, 60, 90, 120, 150, 180, 240, 30
 LATE: Final = 0.7
 """Seconds by which we notice the end of a limit too late, at most."""
 
+THINKING: Final = 30.0
+"""Seconds that a model may take between the end of a limit and its next call."""
+
 SHORTEST: Final = 1.0
 """Seconds below which a limit is not learned: no call could be answered before it."""
 
@@ -36,6 +39,14 @@ def usual_limit(seconds: float) -> float | None:
     """The limit that a client seems to have that closed its connection after so many seconds; None: it has another
     reason."""
     return next((limit for limit in USUAL_LIMITS if 0 <= seconds - limit <= LATE), None)
+
+
+def silent_limit(seconds: float) -> float | None:
+    """The limit to assume of a client whose model acts again so many seconds after a call that is unanswered; None: it
+    cannot have given up yet."""
+    if seconds < USUAL_LIMITS[0]:
+        return None
+    return max((limit for limit in USUAL_LIMITS if limit <= seconds - THINKING), default=USUAL_LIMITS[0])
 
 
 class LearnedLimits:

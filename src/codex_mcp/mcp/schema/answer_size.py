@@ -46,7 +46,7 @@ class Reader(Struct, frozen=True):
     @property
     def needs_id(self) -> bool:
         """The text must tell the id of the thread, because the model may see nothing else."""
-        return self.shows in (Shows.TEXT, Shows.UNKNOWN)
+        return self.shows in (Shows.TEXT, Shows.TEXT_OR_BOTH, Shows.UNKNOWN)
 
     def shared_by(self, answers: int) -> Reader:
         """The reader of each of several answers in one result."""

@@ -39,7 +39,9 @@ WAITING_FOR_DECISION: Final = (
     "The agent waits for a decision ({seconds:.0f} s so far):\n\n{asks}\n\n"
     "Once that is decided, collect its answer with {wait}."
 )
-NOTHING_TO_REPORT: Final = "Nothing is running, and nothing is left to collect."
+NOTHING_TO_REPORT: Final = (
+    "Nothing is running, and nothing is left to collect. If a call ended without its answer, `again: true` repeats it."
+)
 UNCHANGED: Final = (
     "Nothing new: the last turn is {status}, and its answer was delivered before. "
     "codex_wait with `again: true` repeats it; {goes_on}."
@@ -137,8 +139,9 @@ def wait_result(report: WaitReport, reader: Reader = WHOLE) -> Result:
 def _placed(turn: dict[str, object], reader: Reader) -> tuple[dict[str, object], str]:
     """The structured content of a turn, and its text: the answer is where the client's model reads it."""
     answer = str(turn["content"])
-    if reader.shows is Shows.BOTH:
-        return ({**turn, "content": IN_THE_TEXT} if answer else turn), answer
+    if reader.shows in (Shows.BOTH, Shows.TEXT_OR_BOTH):
+        words = answer if reader.shows is Shows.BOTH else _words(turn)
+        return ({**turn, "content": IN_THE_TEXT} if answer else turn), words
     if reader.shows is Shows.UNKNOWN or len(answer) <= SHORT:
         return turn, _words(turn)
     place = "structuredContent" if reader.shows is Shows.DATA else "content"
