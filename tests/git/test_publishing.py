@@ -311,7 +311,7 @@ def test_nothing_that_an_agent_writes_runs_or_is_followed_outside_of_its_sandbox
             act(worktree)
     for wanted in (Wanted(), Wanted(worktree.base), Wanted(worktree.base, is_stat=True)):
         diff_of(worktree.path, wanted, 1 << 20, str(tmp_path / "home"))
-    work_since(worktree.path, worktree.base)
+    work_since(worktree.path, worktree.base, str(tmp_path / "home"))
     for words in ("status", "diff", "diff HEAD", "log -p", "stash list", "add -A", "status", "reset -q", "gc -q"):
         git(worktree.path, *words.split())
     git(checkout, "-c", "diff.submodule=diff", "log", "-p", "--all")

@@ -12,7 +12,7 @@ RUN = """
 import sys, threading
 from codex_mcp.git.running import Git
 folder, pipe = sys.argv[1:]
-run = lambda: Git(folder).run("hash-object", pipe, patience=1000)
+run = lambda: Git(folder, is_trusted=True).run("hash-object", pipe, patience=1000)
 threading.Thread(target=run, daemon=True).start()
 sys.stdin.read()
 """

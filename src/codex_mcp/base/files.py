@@ -200,6 +200,13 @@ def write_new(path: str, data: bytes) -> None:
     _write_and_sync(path, data, PRIVATE)
 
 
+def write_passing(path: str, data: bytes) -> None:
+    """As `write_new`, for a file that need not survive a crash: it is not waited for."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(path, flags, PRIVATE), "wb") as file:
+        file.write(data)
+
+
 def is_named(descriptor: int, path: str) -> bool:
     """Whether this path still names the open file. Another process may have renamed or removed it."""
     try:

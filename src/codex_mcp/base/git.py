@@ -55,9 +55,10 @@ class Position(Struct, frozen=True):
 
 
 def position_of(folder: str) -> Position | None:
-    """The position of the checkout around a folder; None if there is none, or if it is bare. Raises nothing."""
-    found = _repository(os.path.realpath(folder))
-    if found is None or found[0] == found[1]:
+    """The position of the checkout around a folder; None if there is none. A bare repository is passed over: an agent
+    can make one among its files, and nothing else would be seen of them. Raises nothing."""
+    found = _repository(os.path.realpath(folder), with_bare=False)
+    if found is None:
         return None
     root, git = found
     common = _common(git)
@@ -117,12 +118,12 @@ def _utf8(name: str | None) -> str | None:
     return None if name is None else name.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def _repository(folder: str) -> tuple[str, str] | None:
+def _repository(folder: str, *, with_bare: bool = True) -> tuple[str, str] | None:
     while True:
         path = os.path.join(folder, ".git")
         if os.path.lexists(path) and (git := _git_folder(path)) is not None:
             return folder, git
-        if _is_git_folder(folder) and os.path.basename(folder) != ".git":
+        if with_bare and _is_git_folder(folder) and os.path.basename(folder) != ".git":
             return folder, folder  # a bare repository
         parent = os.path.dirname(folder)
         if parent == folder:

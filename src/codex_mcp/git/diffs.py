@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import copy_regular
 from codex_mcp.base.git import position_of
+from codex_mcp.git.comparing import comparing
 from codex_mcp.git.looking import DIFF
 from codex_mcp.git.running import Git, GitFailed
 
-LONGEST_INDEX: Final = 512 * 1024 * 1024
-"""Bytes of git's index: some millions of files."""
+ATTEMPTS: Final = 3
+"""To list new files, some of which may be gone by the time they are added."""
 
 REMOTES: Final = "refs/remotes/"
 MAIN: Final = ("main", "master")
@@ -51,8 +48,8 @@ def diff_of(cwd: str, wanted: Wanted, limit: int, codex_home: str) -> Diff:
     position = position_of(cwd)
     if position is None:
         raise Refused(f"there is no diff of {cwd}: it is not in a git repository")
-    git = Git(position.root)
-    commit = git.line("rev-parse", "--verify", "--quiet", f"{wanted.base or 'HEAD'}^{{commit}}")
+    name = wanted.base or "HEAD"
+    commit = Git(position.root).line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if commit is None:
         raise Refused(f"there is no diff of {position.root}: it has no commit {wanted.base or 'yet'}")
     if wanted.paths is not None and not wanted.paths:
@@ -60,44 +57,31 @@ def diff_of(cwd: str, wanted: Wanted, limit: int, codex_home: str) -> Diff:
     how = ("--stat=120",) if wanted.is_stat else ("--patch", "--find-renames")
     words = [word for word in DIFF if wanted.is_stat or word != "--no-renames"]
     chosen = [f":(top,literal){path}" for path in wanted.paths or ()]
-    new_files = contextlib.nullcontext() if wanted.until is not None else _with_new_files(git, position.git, codex_home)
-    with new_files as index:
+    with comparing(position, codex_home, copies_index=True) as git:
+        if wanted.until is None:
+            _add_new_files(git)
         ends = (commit,) if wanted.until is None else (commit, wanted.until)
-        ran = git.run(*words, *how, *ends, "--", *chosen, limit=limit, variables=index)
+        ran = git.run(*words, *how, *ends, "--", *chosen, limit=limit)
     if ran.code:
         raise GitFailed(f"git diff failed in {position.root}: {ran.errors}")
     text = ran.out.decode(errors="replace")
     return Diff(text if not ran.is_cut else text[: text.rfind("\n") + 1], ran.is_cut, commit)
 
 
-@contextlib.contextmanager
-def _with_new_files(git: Git, git_folder: str, codex_home: str) -> Iterator[Mapping[str, str]]:
-    """Variables that make git use a copy of its index in which untracked files are listed. No object is written."""
-    source = os.path.join(git_folder, "index")
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(scratch_folder(codex_home))
-            index = os.path.join(folder, "index")
-            with contextlib.suppress(FileNotFoundError):
-                copy_regular(source, index, LONGEST_INDEX)
-                # Git reads again what was changed in the second in which the index was written.
-                written = os.lstat(source).st_mtime_ns
-                os.utime(index, ns=(written, written), follow_symlinks=False)
-        except OSError as exc:
-            raise GitFailed(f"cannot copy {source} to look for new files: {exc.filename}: {exc.strerror}") from exc
-        variables = {"GIT_INDEX_FILE": index}
-        _add_new_files(git, variables)
-        yield variables
-
-
-def _add_new_files(git: Git, variables: Mapping[str, str]) -> None:
-    """List untracked files in the index. They are named one by one: `git add .` also runs git in each submodule, with
-    whatever settings an agent has put there."""
-    listed = git.run("ls-files", "--others", "--exclude-standard", "-z", variables=variables)
-    names = [name for name in listed.out.split(b"\0")[:-1] if not name.endswith(b"/")]  # a folder is a repository
-    if names:
-        words = ("add", "--intent-to-add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
-        git.run(*words, variables={**variables, "GIT_LITERAL_PATHSPECS": "1"}, given=b"\0".join(names))
+def _add_new_files(git: Git) -> None:
+    """List untracked files in the index; no object is written. They are named one by one: `git add .` also runs git in
+    each submodule, with whatever settings an agent has put there. Raises GitFailed."""
+    words = ("add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+    for attempt in range(ATTEMPTS):
+        listed = git.ask("ls-files", "--others", "--exclude-standard", "-z")
+        names = [name for name in listed.split(b"\0")[:-1] if not name.endswith(b"/")]  # a folder is a repository
+        if not names:
+            return
+        added = git.run(*words, variables={"GIT_LITERAL_PATHSPECS": "1"}, given=b"\0".join(names))
+        if added.code == 0:
+            return
+        if attempt == ATTEMPTS - 1:
+            raise GitFailed(f"git cannot list the new files of {git.folder}: {added.errors}")
 
 
 def remote_commit(cwd: str) -> str | None:

@@ -1,11 +1,17 @@
 """Pure. The environment in which git runs nothing that a repository chooses: no hooks, filters, monitors or helpers.
 
 Until the user trusts its folder, a repository may come from anywhere. Its `.git/config` and `.gitattributes` may name
-programs, and even `git status` would run some of them. Settings in the environment win over those of all files.
+programs, and even `git status` would run some of them. There are three ways to run git:
+
+    trusted     as the user would, with all settings
+    lookups     only LOOKUPS, with the repository's settings except hooks and monitors
+    sealed      everything, in a git folder of ours, with ALLOWED settings only
 """
 
 from __future__ import annotations
 
+import posixpath
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -28,9 +34,20 @@ UNTRUSTED: Final = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "d
 
 FILTER: Final = "filter."
 HOOK: Final = "hook."
+PROGRAMS: Final = ("clean", "smudge", "process")
+OBJECT_FORMAT: Final = "extensions.objectformat"
 OWN_SCOPES: Final = ("local", "worktree")
 """What `git config --show-scope` calls the files that belong to the repository. Others are the user's."""
 
+
+LOOKUPS: Final = frozenset(
+    {
+        *("cat-file", "config", "for-each-ref", "ls-tree", "merge-base", "remote", "rev-list", "rev-parse"),
+        *("symbolic-ref", "update-ref"),
+    }
+)
+"""What git may do with the settings of a repository that the user does not trust. None of it looks at the files of a
+checkout, so no filter, converter or diff program can run; what does, runs sealed, in a git folder of ours."""
 
 ALLOWED: Final = frozenset(
     {
@@ -44,13 +61,32 @@ ALLOWED: Final = frozenset(
 program. The user's own configuration can also define filters, such as that of Git LFS."""
 
 
-def allowed(listed: bytes, *, is_trusted: bool) -> dict[str, str]:
-    """The settings that count, from `git config --list --show-scope -z`."""
+def allowed(listed: bytes, *, is_trusted: bool, away: str) -> dict[str, str]:
+    """The settings that count, from `git config --list --show-scope -z`.
+
+    Filters of the user run in the folder `away`, not among the files: `python -m x` would take its program from there.
+    """
     return {
-        key: value
+        key: value if scope in OWN_SCOPES or not key.startswith(FILTER) else _run_in(away, key, value)
         for scope, key, value in _entries(listed)
         if key in ALLOWED or (key.startswith(FILTER) and (is_trusted or scope not in OWN_SCOPES))
     }
+
+
+def _run_in(folder: str, key: str, command: str) -> str:
+    name = key.rpartition(".")[2]
+    if name not in PROGRAMS or not command:
+        return command
+    place = shlex.quote(folder)
+    return f"cd {place if name == 'process' else place.replace('%', '%%')} && {command}"
+
+
+def format_of(listed: bytes) -> str:
+    """The configuration of a git folder that names objects as this repository does, from the same list."""
+    named = [value for key, value in own_settings(listed) if key == OBJECT_FORMAT]
+    if not named or named[-1].lower() != "sha256":
+        return "[core]\n\trepositoryFormatVersion = 0\n"
+    return "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"
 
 
 def own_settings(listed: bytes) -> list[tuple[str, str]]:
@@ -77,17 +113,11 @@ def sealed(given: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, s
 
 
 def environment(given: Mapping[str, str], own: Iterable[str] | None) -> dict[str, str]:
-    """The environment for git in a repository that has these programs of its own (`own_programs`); None if the user
-    trusts it."""
+    """The environment for LOOKUPS in a repository that has these hooks of its own (`own_hooks`), or for everything if
+    the user trusts it (None)."""
     if own is None:
         return _with_settings(given, ALWAYS)
-    settings = {**ALWAYS, **UNTRUSTED}
-    for name in own:
-        if name.startswith(HOOK):  # git 2.54 and later
-            settings[f"{name}.enabled"] = "false"
-        else:
-            settings |= {f"{name}.{key}": "" for key in ("clean", "smudge", "process")}
-            settings[f"{name}.required"] = "false"
+    settings = {**ALWAYS, **UNTRUSTED, **{f"{name}.enabled": "false" for name in own}}
     # An incomplete clone would otherwise fetch what is missing, with a program that its settings name.
     return _with_settings(given, settings) | {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 
@@ -95,20 +125,23 @@ def environment(given: Mapping[str, str], own: Iterable[str] | None) -> dict[str
 def _with_settings(given: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in given.items() if not name.startswith("GIT_")}
     kept |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat"}
+    if "PATH" in kept:  # git runs in folders that others write, where `.` is a place for their programs
+        kept["PATH"] = ":".join(filter(posixpath.isabs, kept["PATH"].split(":")))
     kept["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (key, value) in enumerate(settings.items()):
         kept |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return kept
 
 
-def may_have_programs(config: bytes) -> bool:
-    """Whether a repository's configuration file can define a filter or a hook, itself or in a file that it includes."""
+def may_have_hooks(config: bytes) -> bool:
+    """Whether a repository's configuration file can define a hook, itself or in a file that it includes."""
     text = config.lower()
-    return b"filter" in text or b"hook" in text or b"include" in text
+    return b"hook" in text or b"include" in text
 
 
-def own_programs(listed: bytes) -> set[str]:
-    """The filters and hooks that a repository defines, by `git config --list --show-scope --name-only -z`."""
+def own_hooks(listed: bytes) -> set[str]:
+    """The hooks that a repository's configuration defines (git 2.54 and later), by `git config --list --show-scope
+    --name-only -z`."""
     words = listed.decode(errors="surrogateescape").split("\0")
     names = {key for scope, key in zip(words[::2], words[1::2], strict=False) if scope in OWN_SCOPES}
-    return {key.rpartition(".")[0] for key in names if key.startswith((FILTER, HOOK))}
+    return {key.rpartition(".")[0] for key in names if key.startswith(HOOK)}

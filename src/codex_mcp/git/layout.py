@@ -142,7 +142,7 @@ def settings_of(worktree: Worktree, *, is_trusted: bool = False) -> dict[str, st
     """The settings that count for the agent's files. Filters of the user's repository are among them only for one that
     the user trusts, and only before the agent has begun to work: they may be scripts among its files."""
     listed = repository(worktree).ask("config", "--list", "--show-scope", "-z")
-    return guard.allowed(listed, is_trusted=is_trusted)
+    return guard.allowed(listed, is_trusted=is_trusted, away=worktree.server_git)
 
 
 def _alternates(worktree: Worktree) -> bytes:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import SHORT_ID, position_of
 from codex_mcp.git.changes import Changed, Kind, lines_of, read_changes, read_names
-from codex_mcp.git.running import Git
+from codex_mcp.git.comparing import comparing
 from codex_mcp.git.start import Start
 from codex_mcp.git.worktree import HEADS, LISTED_COMMITS, Work
 
@@ -42,18 +42,16 @@ class Seen(Struct, frozen=True):
     is_cut: bool = False
 
 
-def changed_since(start: Start) -> Seen:
+def changed_since(start: Start, codex_home: str) -> Seen:
     """The files that were changed since then. Raises GitFailed."""
     root = os.fsencode(start.position.root)
-    git = Git(start.position.root)
     since = start.at - CLOCK_STEP
     commit = start.commit
-    differing = (
-        []
-        if commit is None
-        else read_changes(git.ask(*DIFF, "--raw", "--numstat", "-z", commit, "--", patience=PATIENCE))
-    )
-    listed = git.ask("ls-files", "--others", "--exclude-standard", "-z", patience=PATIENCE)
+    differing: list[Changed] = []
+    with comparing(start.position, codex_home) as git:
+        if commit is not None:
+            differing = read_changes(git.ask(*DIFF, "--raw", "--numstat", "-z", commit, "--", patience=PATIENCE))
+        listed = git.ask("ls-files", "--others", "--exclude-standard", "-z", patience=PATIENCE)
     files = [change for change in differing if _is_recent(os.path.join(root, change.path), since)]
     known = {change.path for change in files}
     new = [name for name in read_names(listed) if name not in known and _is_recent(os.path.join(root, name), since)]
@@ -62,16 +60,15 @@ def changed_since(start: Start) -> Seen:
     return Seen(tuple(files[:MOST_FILES]), len(differing) > MOST_FILES or len(new) > room)
 
 
-def work_since(cwd: str, base: str) -> Work | None:
+def work_since(cwd: str, base: str, codex_home: str) -> Work | None:
     """What was committed and changed since this commit, in the checkout around a folder. Raises GitFailed."""
     position = position_of(cwd)
     if position is None:
         return None
-    git = Git(position.root)
-    count = git.ask("rev-list", "--count", f"{base}..HEAD", patience=PATIENCE)
-    commits = int(count)
-    log = b"" if not commits else git.ask("log", f"-{LISTED_COMMITS}", "--format=%h %s", f"{base}..HEAD", "--")
-    diffstat = git.ask(*DIFF, "--shortstat", base, "--", patience=PATIENCE)
+    with comparing(position, codex_home) as git:
+        commits = int(git.ask("rev-list", "--count", f"{base}..HEAD", patience=PATIENCE))
+        log = b"" if not commits else git.ask("log", f"-{LISTED_COMMITS}", "--format=%h %s", f"{base}..HEAD", "--")
+        diffstat = git.ask(*DIFF, "--shortstat", base, "--", patience=PATIENCE)
     branch = position.commit[:SHORT_ID] if position.commit else ""
     return Work(
         path=position.root,

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from codex_mcp.base.disk.removal import remove_tree
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import copy_regular, open_without_links
+from codex_mcp.base.git import position_of
 from codex_mcp.git import records
+from codex_mcp.git.comparing import LONGEST_INDEX, comparing
 from codex_mcp.git.layout import branch_state, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
 from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folder_name, free_branch, taken_names
@@ -22,9 +24,6 @@ TREE: Final = "tree"
 
 GITLINK: Final = b"160000"
 """The mode of a submodule: git runs programs in its folder."""
-
-LONGEST_INDEX: Final = 512 * 1024 * 1024
-"""Bytes of git's index: some millions of files."""
 
 ATTEMPTS: Final = 20
 """How often another server may take the branch that we have just chosen."""
@@ -77,7 +76,7 @@ def make(asked: Asked) -> Made:
     )
     if os.path.lexists(worktree.folder):
         raise _refused(asked.cwd, f"{worktree.folder} exists already; move it away")
-    if why := _unsuitable(Git(root, is_trusted=asked.is_trusted), base):
+    if why := _unsuitable(asked, Git(root, is_trusted=asked.is_trusted), base):
         raise _refused(asked.cwd, why)
     return Made(_added(worktree))
 
@@ -159,14 +158,19 @@ def _checkout(git: Git) -> tuple[str, str, str]:
     return root, subfolder, common
 
 
-def _unsuitable(git: Git, base: str) -> str:
+def _unsuitable(asked: Asked, git: Git, base: str) -> str:
     """Why an agent in a worktree would not see what its caller sees in the checkout; empty if it would."""
     if not git.succeeds("symbolic-ref", "--quiet", "HEAD"):
         return f"{git.folder} has no branch checked out (a detached HEAD); check out a branch first"
     listed = git.ask("ls-tree", "-r", "-z", "--format=%(objectmode)", base, patience=CHECKOUT_PATIENCE)
     if GITLINK in listed.split(b"\0") or git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
         return "the repository has submodules, whose folders would be empty; start the agent without `worktree`"
-    listed = git.ask("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules")
+    words = ("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules")
+    position = position_of(git.folder)
+    if position is None:
+        return f"the git folder of {git.folder} cannot be read"
+    with contextlib.nullcontext(git) if asked.is_trusted else comparing(position, asked.state_dir) as looking:
+        listed = looking.ask(*words)
     if count := sum(bool(entry) for entry in listed.split(b"\0")):
         files = "1 file has" if count == 1 else f"{count} files have"
         return f"{files} uncommitted changes, which would not be in it; commit or stash them first (git status)"

@@ -71,12 +71,14 @@ class Git:
         self.folder = folder
         self._is_trusted = is_trusted
         self._places = dict(places or {})
+        self._is_sealed = False
         self._guarded: dict[str, str] | None = None
 
     @classmethod
     def sealed(cls, folder: str, places: Mapping[str, str], settings: Mapping[str, str]) -> Git:
         """git that reads no configuration but these settings and that of the GIT_DIR in `places`, which is ours."""
         git = cls(folder, places=places)
+        git._is_sealed = True
         git._guarded = guard.sealed(_inherited(), settings) | dict(places)
         return git
 
@@ -110,23 +112,25 @@ class Git:
         given: bytes | BinaryIO | None = None,
     ) -> Ran:
         """Run git; `given` is its input. Raises GitFailed if it cannot be started, or takes too long."""
+        if not self._is_sealed and not self._is_trusted and words[0] not in guard.LOOKUPS:
+            raise ValueError(f"git {words[0]} could run programs that a repository chooses; it must be sealed")
         return _run(_Job(self.folder, words, {**self._environment(), **(variables or {})}, given), limit, patience)
 
     def _environment(self) -> dict[str, str]:
         if self._guarded is None:
             own = None if self._is_trusted else set[str]()
             plain = guard.environment(_inherited(), own) | self._places
-            if own is not None and self._may_have_programs():
+            if own is not None and self._may_have_hooks():
                 listing = ("config", "--list", "--show-scope", "--name-only", "-z")
                 listed = _run(_Job(self.folder, listing, plain), LONGEST_OUTPUT, PATIENCE)
                 if listed.code:
                     raise GitFailed(f"git cannot read the settings of {self.folder}: {listed.errors}")
-                plain = guard.environment(_inherited(), guard.own_programs(listed.out)) | self._places
+                plain = guard.environment(_inherited(), guard.own_hooks(listed.out)) | self._places
             self._guarded = plain
         return self._guarded
 
-    def _may_have_programs(self) -> bool:
-        """Whether it is worth a run of git to list the repository's filters and hooks. Most repositories have none."""
+    def _may_have_hooks(self) -> bool:
+        """Whether it is worth a run of git to list the repository's hooks. Most repositories have none."""
         own, common = self._places.get("GIT_DIR"), self._places.get("GIT_COMMON_DIR")
         if own is None or common is None:
             position = position_of(self.folder)
@@ -137,7 +141,7 @@ class Git:
             texts = [read_if_there(os.path.join(common, "config")), read_if_there(os.path.join(own, "config.worktree"))]
         except OSError:
             return True
-        return any(guard.may_have_programs(text) for text in texts if text is not None)
+        return any(guard.may_have_hooks(text) for text in texts if text is not None)
 
 
 class _Running:

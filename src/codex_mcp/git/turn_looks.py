@@ -31,7 +31,8 @@ Looked: TypeAlias = Callable[[Iterable[FileChange], Work | None, str | None], No
 
 
 class TurnLooks:
-    def __init__(self) -> None:
+    def __init__(self, codex_home: str) -> None:
+        self._codex_home = codex_home
         self._starts: WeakKeyDictionary[object, Start] = WeakKeyDictionary()
         self._running: WeakSet[object] = WeakSet()
         self._overlapping: WeakSet[object] = WeakSet()
@@ -71,7 +72,7 @@ class TurnLooks:
     async def _look(self, start: Start, base: str | None, looked: Looked, *, is_alone: bool) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
-                files, work, warning = await in_thread(_seen, start, base)
+                files, work, warning = await in_thread(_seen, start, base, self._codex_home)
                 looked([replace(file, is_certain=is_alone) for file in files], work, warning)
         except (Explained, OSError, ValueError, TimeoutError) as exc:
             why = str(exc) or f"git took longer than {PATIENCE:g} s"
@@ -83,17 +84,17 @@ class TurnLooks:
         await self._tasks.aclose()
 
 
-def _seen(start: Start, base: str | None) -> tuple[list[FileChange], Work | None, str | None]:
+def _seen(start: Start, base: str | None, codex_home: str) -> tuple[list[FileChange], Work | None, str | None]:
     from codex_mcp.git.looking import MOST_FILES, changed_since, work_since  # noqa: PLC0415  not at the server's start
     from codex_mcp.git.publishing import publish_from  # noqa: PLC0415  not at the server's start
 
     warnings = [] if base is None else list(publish_from(start.position.root))
-    seen = changed_since(start)
+    seen = changed_since(start, codex_home)
     root = os.fsencode(start.position.root)
     files = [
         FileChange(os.path.join(root, each.path).decode(errors="replace"), each.kind, each.added, each.removed)
         for each in seen.files
     ]
-    work = None if base is None else work_since(start.position.root, base)
+    work = None if base is None else work_since(start.position.root, base, codex_home)
     warnings += [TOO_MANY.format(MOST_FILES)] if seen.is_cut else []
     return files, work, " ".join(warnings) or None

@@ -78,7 +78,7 @@ class Threads:
         self.counts = Counts()
         self.changes = Changes()
         self.observers = Observers()
-        self.looks = TurnLooks()
+        self.looks = TurnLooks(core.codex_home)
         self.callers = Callers()
         self.tool_calls = ToolCalls()
         self.account = Account(settings.prices)

@@ -121,7 +121,7 @@ def _of_known_turn(asked: _Asked, turn: Turn, start: Start) -> str:
     root, outcome = start.position.root, turn.outcome
     paths = {os.path.relpath(_without_links(change.path), root) for change in outcome.files}
     if outcome.status is not Status.COMPLETED:
-        paths |= {change.path.decode(errors="replace") for change in changed_since(start).files}
+        paths |= {change.path.decode(errors="replace") for change in changed_since(start, asked.codex_home).files}
     return _compared(asked, start.commit, sorted(path for path in paths if not path.startswith("..")))
 
 

@@ -45,7 +45,7 @@ class TurnTools:
         self._settings = settings
         self._follower = follower
         self._time_limit = settings.team.turn_timeout or None
-        self._once = OneTurn(threads, settings, follower, _check)
+        self._once = OneTurn(threads, settings, follower, partial(_check, settings.core.codex_home))
 
     def bodies(self) -> Bodies:
         return [(catalogue.CODEX_INTERRUPT, self._interrupt), (catalogue.CODEX_REVIEW, self._review)]
@@ -140,7 +140,7 @@ class TurnTools:
         )
 
 
-def _check(thread: ThreadSpec, turn: TurnSpec) -> None:
+def _check(codex_home: str, thread: ThreadSpec, turn: TurnSpec) -> None:
     """Folders of an exec-server are not seen from here."""
     if turn.review is not None and thread.cwd is not None and not is_elsewhere(thread.environment):
-        check_review(thread.cwd, turn.review)
+        check_review(thread.cwd, turn.review, codex_home)
