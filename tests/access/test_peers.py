@@ -1,5 +1,6 @@
 """The check itself, with real processes: this process is the server."""
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from codex_mcp.access import process_tree
 from codex_mcp.access.other_end import address_of
 from codex_mcp.access.peers import Peers
 from codex_mcp.access.process_tree import is_elsewhere
@@ -132,3 +134,49 @@ def test_the_same_holds_for_unix_sockets(tmp_path: Path) -> None:
         with child("AF_UNIX", path), listener.accept()[0] as accepted:
             assert "was started by an agent" in (Peers().unix_refusal(accepted) or "")
         os.unlink(path)
+
+
+MANY = """
+import socket, sys
+opened = [socket.create_connection(("127.0.0.1", int(sys.argv[2]))) for _ in range(100)]
+print("connected", flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_many_connections_of_an_agent_are_checked_with_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[None] = []
+    processes = process_tree.processes
+
+    def counted() -> list[int]:
+        looks.append(None)
+        return processes()
+
+    monkeypatch.setattr(process_tree, "processes", counted)
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=200))
+        stack.enter_context(child("AF_INET", str(listener.getsockname()[1]), code=MANY))
+        theirs = [stack.enter_context(listener.accept()[0]) for _ in range(100)]
+        client = stack.enter_context(socket.create_connection(listener.getsockname()))
+        ours = stack.enter_context(listener.accept()[0])
+        peers = stack.enter_context(contextlib.closing(Peers()))
+        checks = [peers.check(each.getpeername(), each.getsockname()) for each in (*theirs, ours)]
+        *refused, allowed = await asyncio.gather(*checks)
+        assert all("was started by an agent" in (why or "") for why in refused)
+        assert allowed is None
+        assert len(looks) <= 2, "one for the first connection, and one for all that came meanwhile"
+        assert client.fileno() > 0
+
+
+async def test_a_check_that_nobody_waits_for_any_longer_does_not_stop_the_others() -> None:
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        peers = stack.enter_context(contextlib.closing(Peers()))
+        checks = []
+        for _ in range(3):
+            stack.enter_context(socket.create_connection(listener.getsockname()))
+            accepted = stack.enter_context(listener.accept()[0])
+            checks.append(peers.check(accepted.getpeername(), accepted.getsockname()))
+        checks[0].cancel()
+        checks[1].cancel()
+        assert await checks[2] is None

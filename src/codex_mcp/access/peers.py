@@ -2,7 +2,8 @@
 
 A process that was found to be no descendant is looked at first when the next connection comes: a client's second
 connection costs a tenth of a millisecond, an unknown client's first one as long as it takes to look through /proc.
-Elsewhere than on Linux a peer cannot be known, and everyone may connect.
+Connections that come meanwhile are checked together, with one look: however many an agent opens, another client waits
+for two looks at most. Elsewhere than on Linux a peer cannot be known, and everyone may connect.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import struct
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, TypeAlias
 
 from codex_mcp.access import process_tree
 from codex_mcp.access.other_end import Address, OtherEnd, address_of, is_here, other_end
@@ -25,6 +27,9 @@ from codex_mcp.access.process_tree import lineage
 from codex_mcp.access.verdicts import UNSEEN, Circumstances, Lineage, Process, refusal, unseen
 
 logger = logging.getLogger(__name__)
+
+Connection: TypeAlias = tuple[Address, Address]
+"""The peer's address and ours."""
 
 KNOWN: Final = 32
 """Clients that are looked at first; beyond that, the one that has not connected for longest is forgotten."""
@@ -49,22 +54,50 @@ class Peers:
         self._server = os.getpid()
         self._known: OrderedDict[tuple[int, int], None] = OrderedDict()
         self._pool: ThreadPoolExecutor | None = None
+        self._waiting: list[tuple[Connection, asyncio.Future[str | None]]] = []
+        self._is_checking = False
         self._logged_at = -LOG_INTERVAL
         self._unlogged = 0
 
     def check(self, peer: object, ours: object) -> asyncio.Future[str | None]:
         """Given the two names of a TCP connection: why it is refused, or None."""
-        loop = asyncio.get_running_loop()
+        checked: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         theirs, here = address_of(peer), address_of(ours)
         if sys.platform != "linux" or theirs is None or here is None:
-            allowed: asyncio.Future[str | None] = loop.create_future()
-            allowed.set_result(None)
-            return allowed
+            checked.set_result(None)
+            return checked
+        checked.add_done_callback(self._note)
+        self._waiting.append(((theirs, here), checked))
+        if not self._is_checking:
+            self._check_waiting()
+        return checked
+
+    def _check_waiting(self) -> None:
+        """Check all that wait, together; then those that have come meanwhile."""
+        batch = [each for each in self._waiting if not each[1].done()]
+        self._waiting = []
+        self._is_checking = bool(batch)
+        if not batch:
+            return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "peer check")
-        checked = loop.run_in_executor(self._pool, self.refusal_of, theirs, here)
-        checked.add_done_callback(self._note)
-        return checked
+        looked = asyncio.get_running_loop().run_in_executor(
+            self._pool, self.refusals_of, [connection for connection, _ in batch]
+        )
+        looked.add_done_callback(lambda done: self._checked([waiter for _, waiter in batch], done))
+
+    def _checked(self, waiters: Sequence[asyncio.Future[str | None]], looked: asyncio.Future[list[str | None]]) -> None:
+        if looked.cancelled():
+            for waiter in (*waiters, *(waiter for _, waiter in self._waiting)):
+                waiter.cancel()
+            return
+        error = looked.exception()
+        for number, waiter in enumerate(waiters):
+            if error is not None and not waiter.done():
+                waiter.set_exception(error)
+            elif not waiter.done():
+                waiter.set_result(looked.result()[number])
+        self._check_waiting()
 
     def close(self) -> None:
         if self._pool is not None:
@@ -84,48 +117,77 @@ class Peers:
 
     def refusal_of(self, theirs: Address, ours: Address) -> str | None:
         """Blocks while it looks through /proc."""
-        if not is_here(theirs):
-            return None
-        for _ in range(TRIES):
-            end = other_end(theirs, ours)
-            if end is None:
-                return UNSEEN
-            if self._is_known(end.inode):
-                return None
-            verdict, is_certain = self._judged(end)
-            if is_certain:
-                return verdict
-        return verdict
+        return self.refusals_of([(theirs, ours)])[0]
 
-    def _is_known(self, inode: int) -> bool:
-        for pid, started in reversed(self._known):
+    def refusals_of(self, connections: Sequence[Connection]) -> list[str | None]:
+        """The same for many at once. Blocks no longer than for one."""
+        verdicts: dict[int, str | None] = {}
+        left = [number for number, (theirs, _) in enumerate(connections) if is_here(theirs)]
+        for _ in range(TRIES):
+            ends = {number: other_end(*connections[number]) for number in left}
+            known = self._known_sockets({end.inode for end in ends.values() if end is not None})
+            unknown: dict[int, OtherEnd] = {}
+            for number, end in ends.items():
+                if end is None:
+                    verdicts[number] = UNSEEN
+                elif end.inode in known:
+                    verdicts[number] = None
+                else:
+                    unknown[number] = end
+            judged = self._judged(unknown)
+            verdicts |= {number: verdict for number, (verdict, _) in judged.items()}
+            left = [number for number, (_, is_certain) in judged.items() if not is_certain]
+        return [verdicts.get(number) for number in range(len(connections))]
+
+    def _known_sockets(self, inodes: AbstractSet[int]) -> set[int]:
+        """Which of these sockets are held by clients that may connect."""
+        found: set[int] = set()
+        for pid, started in reversed(list(self._known)):
+            if len(found) == len(inodes):
+                break
             try:
-                is_held = process_tree.holds(pid, inode)
+                held = process_tree.held(pid, inodes)
             except PermissionError:
                 continue
             now = process_tree.process(pid)
             if now is None or now.started != started:
                 del self._known[pid, started]
-                return False
-            if is_held:
+            elif held:
                 self._known.move_to_end((pid, started))
-                return True
-        return False
+                found |= held
+        return found
 
-    def _judged(self, end: OtherEnd) -> tuple[str | None, bool]:
-        """The verdict, and whether what it rests on still held at the end."""
-        holders, closed = _holders(end.inode)
-        found = [each for each in map(self._lineage, holders) if each is not None]
-        if holders:
-            why = refusal(found, self._server, only_confined=self._only_confined)
-            if why is not None:
-                return why, True
-            if len(found) == len(holders) and all(_still_holds(pid, end.inode) for pid in holders):
-                for each in found:
-                    self._remember(each.chain[0])
-                return None, True
+    def _judged(self, ends: Mapping[int, OtherEnd]) -> dict[int, tuple[str | None, bool]]:
+        """The verdicts, and whether what they rest on still held at the end."""
+        if not ends:
+            return {}
+        holders, closed = _holders({end.inode for end in ends.values()})
+        lineages = {pid: self._lineage(pid) for pid in set().union(*holders.values())}
+        hidden: dict[int, Circumstances] = {}
+        judged: dict[int, tuple[str | None, bool]] = {}
+        for number, end in ends.items():
+            if held_by := holders.get(end.inode):
+                judged[number] = self._judged_by(held_by, lineages, end.inode)
+                continue
+            if end.uid not in hidden:
+                hidden[end.uid] = self._circumstances(end, closed)
+            judged[number] = self._judged_unseen(hidden[end.uid])
+        return judged
+
+    def _judged_by(
+        self, holders: Collection[int], lineages: Mapping[int, Lineage | None], inode: int
+    ) -> tuple[str | None, bool]:
+        found = [each for pid in holders if (each := lineages[pid]) is not None]
+        why = refusal(found, self._server, only_confined=self._only_confined)
+        if why is not None:
+            return why, True
+        if len(found) < len(holders) or not all(_still_holds(pid, inode) for pid in holders):
             return UNSEEN, False
-        facts = self._circumstances(end, closed)
+        for each in found:
+            self._remember(each.chain[0])
+        return None, True
+
+    def _judged_unseen(self, facts: Circumstances) -> tuple[str | None, bool]:
         if self._only_confined and not facts.confined_descendant and not process_tree.sees_all():
             return None, False  # an exec-server in a namespace of its own cannot look at its clients
         return unseen(facts), False
@@ -173,24 +235,26 @@ class Peers:
         return UNSEEN if found is None else refusal([found], self._server, only_confined=self._only_confined)
 
 
-def _holders(inode: int) -> tuple[list[int], list[int]]:
-    """The processes that hold a socket, and those that we may not look into."""
-    holders: list[int] = []
-    for holds in (process_tree.holds, process_tree.thread_holds):
+def _holders(inodes: Collection[int]) -> tuple[dict[int, list[int]], list[int]]:
+    """The processes that hold each of these sockets, and those that we may not look into."""
+    holders: dict[int, list[int]] = {}
+    left = set(inodes)
+    for held in (process_tree.held, process_tree.held_by_threads):
         closed: list[int] = []
         for pid in process_tree.processes():
             try:
-                if holds(pid, inode):
-                    holders.append(pid)
+                for inode in held(pid, left):
+                    holders.setdefault(inode, []).append(pid)
             except PermissionError:
                 closed.append(pid)
-        if holders:
+        left -= holders.keys()
+        if not left:
             break
     return holders, closed
 
 
 def _still_holds(pid: int, inode: int) -> bool:
     try:
-        return process_tree.holds(pid, inode) or process_tree.thread_holds(pid, inode)
+        return bool(process_tree.held(pid, {inode}) or process_tree.held_by_threads(pid, {inode}))
     except PermissionError:
         return False

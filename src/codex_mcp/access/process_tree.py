@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from codex_mcp.access.verdicts import Process
@@ -67,30 +67,35 @@ def processes() -> list[int]:
     return []
 
 
-def holds(pid: int, inode: int) -> bool:
-    """Whether a process has a socket open. Raises PermissionError if we may not know."""
-    return f"socket:[{inode}]" in _links(f"{PROC}/{pid}/fd")
+def held(pid: int, inodes: AbstractSet[int]) -> set[int]:
+    """Which of these sockets a process has open. Raises PermissionError if we may not know."""
+    return _held(f"{PROC}/{pid}/fd", inodes)
 
 
-def thread_holds(pid: int, inode: int) -> bool:
-    """The same for each of its threads: one can have files of its own. Raises PermissionError."""
+def held_by_threads(pid: int, inodes: AbstractSet[int]) -> set[int]:
+    """The same for all of its threads: one can have files of its own. Raises PermissionError."""
     try:
         threads = os.listdir(f"{PROC}/{pid}/task")
     except OSError:
-        return False  # it has ended
-    return any(f"socket:[{inode}]" in _links(f"{PROC}/{pid}/task/{thread}/fd") for thread in threads)
+        return set()  # it has ended
+    return set().union(*(_held(f"{PROC}/{pid}/task/{thread}/fd", inodes) for thread in threads))
 
 
-def _links(folder: str) -> Iterator[str]:
+def _held(folder: str, inodes: AbstractSet[int]) -> set[int]:
     try:
         names = os.listdir(folder)
     except PermissionError:
         raise
     except OSError:
-        return  # it has ended
+        return set()  # it has ended
+    wanted = {f"socket:[{inode}]": inode for inode in inodes}
+    found = set()
     for name in reversed(names):  # a new connection is among the last
-        with contextlib.suppress(OSError):
-            yield os.readlink(f"{folder}/{name}")
+        with contextlib.suppress(OSError, KeyError):
+            found.add(wanted[os.readlink(f"{folder}/{name}")])
+            if len(found) == len(wanted):
+                break
+    return found
 
 
 def status(pid: int) -> dict[str, str]:
