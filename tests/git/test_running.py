@@ -35,3 +35,35 @@ def test_a_git_that_waits_for_ever_ends_with_its_server(tmp_path: Path) -> None:
             assert poll.poll(PATIENCE * 1000), "git still reads"
         finally:
             os.close(writer)
+
+
+GUARDED = """
+import asyncio, sys, threading
+from codex_mcp.codex.starting.guard import start_guard
+from codex_mcp.git.running import Git
+folder, pipe = sys.argv[1:]
+async def main():
+    assert await start_guard("a mark of no core") is not None
+    run = lambda: Git(folder, is_trusted=True).run("hash-object", pipe, patience=1000)
+    threading.Thread(target=run, daemon=True).start()
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+def test_a_git_that_waits_for_ever_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
+    folder, pipe = repository(tmp_path / "repo"), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    argv = [sys.executable, "-c", GUARDED, str(folder), str(pipe)]
+    with (
+        subprocess.Popen(argv, stdin=subprocess.DEVNULL) as server,
+        pipe.open("wb"),  # git has opened it, and holds the only other end
+    ):
+        writer = os.open(pipe, os.O_WRONLY)
+        try:
+            server.kill()
+            poll = select.poll()
+            poll.register(writer, 0)
+            assert poll.poll(PATIENCE * 1000), "git still reads"
+        finally:
+            os.close(writer)

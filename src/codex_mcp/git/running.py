@@ -20,6 +20,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.git import position_of
+from codex_mcp.base.processes.marks import OURS, RUN_BY
 from codex_mcp.base.processes.offspring import AwaitedChild, no_longer_awaited
 from codex_mcp.git import guard
 
@@ -204,7 +205,7 @@ def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
             process = subprocess.Popen(
                 [program, "--no-pager", *job.words],
                 cwd=job.folder,
-                env=dict(job.environment),
+                env={**job.environment, RUN_BY: OURS},  # so that the guard ends it if we are killed
                 stdin=_input(job.given),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

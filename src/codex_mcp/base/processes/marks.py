@@ -14,6 +14,12 @@ from codex_mcp.base.processes.offspring import PROC
 SERVED_BY: Final = "CODEX_SERVED_BY"
 """Set for a core, and inherited by its commands: which server started it."""
 
+RUN_BY: Final = "CODEX_MCP_RUN_BY"
+"""Set for our own children that could wait for ever (git): which process started them. Only our guard looks at it."""
+
+OURS: Final = os.urandom(8).hex()
+"""The value of RUN_BY for children of this process."""
+
 LOOKS: Final = 2000
 """How often to retry for a process that is replacing its program, which takes a few microseconds of CPU time."""
 

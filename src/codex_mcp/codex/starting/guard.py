@@ -1,9 +1,9 @@
 """A small process that ends the remaining processes of a core and its commands when this server is killed.
 
 The guard waits until the server's end of a pipe is closed, gives the core time to end by itself, and kills every
-process with the server's mark in its environment, until it finds none twice: the kernel does not show the environment
-of a process that is replacing its program. It is a shell script, which needs a tenth of Python's memory. Linux only; it
-needs `sh` and a `grep` with -z.
+process with the server's mark in its environment, and our own runs of git, until it finds none twice: the kernel does
+not show the environment of a process that is replacing its program. It is a shell script, which needs a tenth of
+Python's memory. Linux only; it needs `sh` and a `grep` with -z.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Final
 
-from codex_mcp.base.processes.marks import SERVED_BY
+from codex_mcp.base.processes.marks import OURS, RUN_BY, SERVED_BY
 from codex_mcp.transports.child import Child, start_child
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ sleep {PATIENCE}
 rounds={ROUNDS}
 looked=
 while [ $rounds -gt 0 ]; do
-    found=$(grep -lsz "^{SERVED_BY}=$1\\$" /proc/[0-9]*/environ)
+    found=$(grep -lsz -e "^{SERVED_BY}=$1\\$" -e "^{RUN_BY}=$2\\$" /proc/[0-9]*/environ)
     if [ -z "$found" ]; then
         [ -z "$looked" ] || exit 0
         looked=yes
@@ -52,7 +52,7 @@ async def start_guard(mark: str) -> Child | None:
     if sys.platform != "linux":
         return None
     try:
-        return await start_child(["sh", "-c", SCRIPT, "codex-mcp-guard", mark], {"PATH": os.defpath}, 1024)
+        return await start_child(["sh", "-c", SCRIPT, "codex-mcp-guard", mark, OURS], {"PATH": os.defpath}, 1024)
     except OSError as exc:
         logger.warning("cannot start the guard; should this server be killed, commands may outlive it: %s", exc)
         return None
