@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from codex_mcp.codex.core import LONGEST_IMAGE
 from codex_mcp.conversations import conversations
 from codex_mcp.conversations.listeners import MOST
 from codex_mcp.conversations.server.one_off import AT_ONCE_OF_ONE, LONGEST_MS, MOST_OUTPUT
@@ -197,7 +198,10 @@ async def test_what_a_message_names_must_be_there(tmp_path: Path) -> None:
     async with talking(tmp_path) as (methods, _model):
         client = TalkingClient(methods)
         conversation = {"conversationId": (await client.call("newConversation"))["conversationId"]}
-        for name in ("nothing.png", "nothing\0.png"):
+        os.mkfifo(tmp_path / "pipe.png")
+        with (tmp_path / "long.png").open("wb") as file:
+            file.truncate(LONGEST_IMAGE + 1)
+        for name in ("nothing.png", "nothing\0.png", str(tmp_path / "pipe.png"), str(tmp_path / "long.png")):
             picture = [{"type": "localImage", "path": name}]
             assert "cannot read the image" in (await client.error("sendUserMessage", **conversation, items=picture))[1]
         turn = {

@@ -71,6 +71,15 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
     return descriptor
 
 
+def size_of_regular(path: str) -> int:
+    """The bytes of a regular file that we can read. Raises OSError."""
+    descriptor = open_regular(path)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
 def lines_up_to(file: BinaryIO, longest: int, most: int) -> Iterator[bytes | None]:
     """The lines of the next `most` bytes of a file; None in the place of one with more than `longest` bytes."""
     is_rest = False

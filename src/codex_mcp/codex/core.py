@@ -146,6 +146,10 @@ class GoalOrder(Struct, frozen=True):
     """active, paused or cleared"""
 
 
+LONGEST_IMAGE: Final = 50 * 1024 * 1024
+"""Bytes of an image file, which Codex reads as a whole and sends in base64. No model takes a longer one."""
+
+
 class TurnSpec(Struct, frozen=True):
     prompt: str = ""
     images: tuple[str, ...] = ()

@@ -15,10 +15,12 @@ from uuid import uuid4
 from msgspec import UNSET
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import size_of_regular
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.config.overrides import mapped_policy
 from codex_mcp.codex.core import (
+    LONGEST_IMAGE,
     ConfigRefused,
     CoreError,
     ThreadNotFound,
@@ -155,8 +157,12 @@ class Conversations:
 
     def _submit(self, conversation: Conversation, thread: Thread, spec: TurnSpec) -> None:
         for path in local_images(spec):
-            if not os.path.isfile(path) or not os.access(path, os.R_OK):
-                raise refused(f"cannot read the image {path}: it is no file that this server can read")
+            try:
+                length = size_of_regular(path)
+            except (OSError, ValueError) as exc:
+                raise refused(f"cannot read the image {path}: it is no file that this server can read") from exc
+            if length > LONGEST_IMAGE:
+                raise refused(f"cannot read the image {path}: it is longer than {LONGEST_IMAGE} bytes; make it smaller")
         try:
             conversation.submit(thread, spec)
         except QueueFull as exc:

@@ -8,7 +8,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.codex.core import LONGEST_IMAGE, ThreadSpec, TurnSpec
 from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.tools.specs import new_thread, new_turn
 from tests.support.settings import make_settings
@@ -151,6 +151,15 @@ def test_a_turn_has_its_prompt_its_images_and_its_schema(tmp_path: Path) -> None
         images=(path, path, "https://example.org/b.png", "data:image/png;base64,AA=="),
         output_schema={"type": "object"},
     )
+
+
+def test_an_image_of_any_length_is_not_passed_on(tmp_path: Path) -> None:
+    with (tmp_path / "long.png").open("wb") as file:
+        file.truncate(LONGEST_IMAGE + 1)
+    os.mkfifo(tmp_path / "pipe.png")
+    for name in ("long.png", "pipe.png"):
+        with pytest.raises(Refused, match="cannot read the image"):
+            new_turn(CodexArguments(prompt="Look.", images=(name,)), str(tmp_path))
 
 
 @pytest.mark.parametrize("image", ["gone.png", "", "ftp://example.org/a.png", "."])

@@ -17,7 +17,7 @@ from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
 from codex_mcp.codex.config.permissions import refuse_trust
 from codex_mcp.codex.config.profiles import read_profile, read_user_config
-from codex_mcp.codex.core import ThreadSpec, TurnSpec, When
+from codex_mcp.codex.core import LONGEST_IMAGE, ThreadSpec, TurnSpec, When
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, TurnArguments
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
@@ -167,4 +167,6 @@ def _image(image: str, cwd: str) -> str:
         raise Refused(
             f"cannot read the image `{image}`: {path} is not readable for this server; change its permissions"
         )
+    if os.path.getsize(path) > LONGEST_IMAGE:
+        raise Refused(f"cannot read the image `{image}`: {path} is longer than {LONGEST_IMAGE} bytes; make it smaller")
     return path
