@@ -29,6 +29,12 @@ def test_a_rollout_is_read_where_codex_keeps_it(tmp_path: Path, folder: str) -> 
     assert read(tmp_path, rollout(tmp_path, folder)) == Piece(b"{}\n", 3, 3)
 
 
+@pytest.mark.parametrize("end", [".jsonl.zst", "_01a1e831-dce0-70c0-9750-9b26e0022258.jsonl"])
+def test_a_packed_one_and_that_of_a_rollback_are_read_as_well(tmp_path: Path, end: str) -> None:
+    name = NAME.replace(".jsonl", end)
+    assert read(tmp_path, rollout(tmp_path, name=name)) == Piece(b"{}\n", 3, 3)
+
+
 @pytest.mark.parametrize(("folder", "name"), [("other", NAME), ("sessions", "rollout-of-another.jsonl"), ("", NAME)])
 def test_any_other_file_is_refused(tmp_path: Path, folder: str, name: str) -> None:
     with pytest.raises(Refused, match="not where Codex keeps its files"):

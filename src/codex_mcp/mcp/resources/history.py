@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from typing import Final
 
 import msgspec
@@ -21,6 +22,9 @@ TURNS_AT_ONCE: Final = 20
 
 FOLDERS: Final = ("sessions", "archived_sessions")
 """Where Codex keeps rollout files, below CODEX_HOME."""
+
+NAME_END: Final = r"-{}(_[0-9a-f-]+)?\.jsonl(\.zst)?\Z"
+"""How the file's name ends; after a rollback it has another id behind that of the thread."""
 
 
 class Turns(Struct, frozen=True):
@@ -101,7 +105,7 @@ async def _page(core: Core, thread_id: str, cursor: str | UnsetType) -> Raw:
 def read_rollout(home: str, thread: StoredThread, begin: int, limit: int) -> Piece:
     """Blocks. Raises Refused, or CoreError if the file cannot be read."""
     path = os.path.realpath(thread.path or "")
-    is_own = os.path.basename(path).endswith((f"-{thread.id}.jsonl", f"-{thread.id}.jsonl.zst"))
+    is_own = re.search(NAME_END.format(re.escape(thread.id)), os.path.basename(path)) is not None
     if not is_own or not any(path.startswith(os.path.realpath(os.path.join(home, each)) + os.sep) for each in FOLDERS):
         raise Refused(f"the rollout file of thread {thread.id} is not where Codex keeps its files")
     try:
