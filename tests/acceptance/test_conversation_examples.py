@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from codex_mcp.mcp.tools.conversation_methods import NAMES, USER_AGENT
+from codex_mcp.mcp.method_rows import Home, answered_by
 from tests.acceptance.recordings.exchange import serve
 from tests.support.servers.conversations import login_port
 from tests.support.servers.mcp_server import Json, McpServer
@@ -22,7 +22,7 @@ def examples() -> list[tuple[str, str, Json]]:
 
 
 def test_the_page_has_an_example_of_every_method() -> None:
-    assert sorted(method for method, _, _ in examples()) == sorted([*NAMES, USER_AGENT])
+    assert sorted(method for method, _, _ in examples()) == sorted(answered_by(Home.CONVERSATIONS))
     assert all(json.loads(request)["method"] == method for method, request, _ in examples())
 
 

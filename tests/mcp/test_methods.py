@@ -9,7 +9,8 @@ import pytest
 
 from codex_mcp import __version__
 from codex_mcp.mcp.features.table import CAPABILITIES
-from codex_mcp.mcp.methods import CACHE_HINTS, HANDSHAKE_ONLY, INSTRUCTIONS, PRODUCT, STATELESS_ONLY, Exchange
+from codex_mcp.mcp.method_rows import CACHE_HINTS, METHODS, Has, Home, answered_by, is_in_era
+from codex_mcp.mcp.methods import INSTRUCTIONS, Exchange
 from codex_mcp.mcp.session import Session
 from codex_mcp.wire.jsonrpc import Request
 from codex_mcp.wire.mcp import (
@@ -141,7 +142,7 @@ async def test_a_client_may_ask_before_it_has_said_who_it_is(tmp_path: Path) -> 
         assert "tools" in (await client.ask("tools/list"))["result"]
 
 
-@pytest.mark.parametrize("method", sorted({*PRODUCT, "tools/list"} - STATELESS_ONLY))
+@pytest.mark.parametrize("method", [name for name in answered_by(Home.SERVER) if is_in_era(name, stateless=False)])
 async def test_a_request_without_an_id_is_not_answered(tmp_path: Path, method: str) -> None:
     async with memory_session(tmp_path) as (client, session):
         client.notify(method, {**initialize(), "name": "codex", "arguments": {"prompt": "hi"}})
@@ -193,7 +194,9 @@ async def test_both_eras_are_spoken_on_one_pipe(tmp_path: Path) -> None:
         assert stateless == {"resultType": "complete", **CACHE_HINTS, **listed}
 
 
-@pytest.mark.parametrize("method", sorted(HANDSHAKE_ONLY - {"initialize"}))
+@pytest.mark.parametrize(
+    "method", [name for name, row in METHODS.items() if row.has is Has.HANDSHAKE and name != "initialize"]
+)
 async def test_methods_of_the_handshake_are_unknown_without_it(tmp_path: Path, method: str) -> None:
     async with memory_session(tmp_path) as (client, _session):
         assert (await client.ask(method, {"_meta": META}))["error"]["code"] == -32601

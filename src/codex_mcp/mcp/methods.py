@@ -1,4 +1,4 @@
-"""Every method that a client may call, in both eras of MCP.
+"""Answers the methods of `method_rows` in both eras of MCP.
 
 A handler takes an `Exchange` and returns the answer, or a coroutine that will. Both eras share the handlers: a
 stateless answer adds `resultType`, and cache hints where the specification requires them.
@@ -18,6 +18,7 @@ from codex_mcp import __version__
 from codex_mcp.base.logs import Subject
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.eras import Era, Handshake, OutOfRules, Stateless, era_of
+from codex_mcp.mcp.method_rows import cache_hints, is_in_era
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.session import LOGGED_CHARS, Session
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
@@ -57,32 +58,8 @@ Around: TypeAlias = Callable[[Session, Request, Callable[[], object]], object]
 Logged: TypeAlias = Callable[[Exchange, object, Handler], object]
 """Handles a request with its handler, and sends the client log messages of the given level meanwhile."""
 
-CACHE_HINTS: Final = {"ttlMs": 60_000, "cacheScope": "private"}
-"""Tools change only with a release; a minute keeps a client from asking before every call."""
-
-CHANGING: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""Prompts and threads change at any time; a client that wants to keep them subscribes."""
-
-CACHED: Final[Mapping[str, Mapping[str, object]]] = {
-    "server/discover": CACHE_HINTS,
-    "tools/list": CACHE_HINTS,
-    "prompts/list": CHANGING,
-    "resources/list": CHANGING,
-    "resources/templates/list": CACHE_HINTS,
-    "resources/read": CHANGING,
-}
-"""Methods whose stateless answers carry cache hints."""
-
 EXTENSIONS: Final = "extensions"
 """A capability that clients of the handshake era do not know."""
-
-HANDSHAKE_ONLY: Final = frozenset(
-    {"initialize", "ping", "shutdown", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
-)
-STATELESS_ONLY: Final = frozenset(
-    {"server/discover", "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
-)
-
 
 INSTRUCTIONS: Final = (
     "Codex coding agents. `codex` starts an agent on a task in a folder and returns its answer and a threadId; "
@@ -115,7 +92,7 @@ class Methods(Struct, frozen=True):
         if isinstance(era, OutOfRules):
             raise RequestFailed(era.error)
         handler = self.table.get(request.method)
-        if handler is None or request.method in (HANDSHAKE_ONLY if isinstance(era, Stateless) else STATELESS_ONLY):
+        if handler is None or not is_in_era(request.method, stateless=isinstance(era, Stateless)):
             raise not_found(request.method)
         client = session.client
         if isinstance(era, Stateless):
@@ -157,7 +134,7 @@ async def _stateless_later(method: str, answer: Coroutine[Any, Any, object]) -> 
 def _stateless(method: str, answer: object) -> object:
     if not isinstance(answer, dict):
         return answer
-    return {"resultType": "complete", **CACHED.get(method, {}), **answer}
+    return {"resultType": "complete", **cache_hints(method), **answer}
 
 
 def _initialize(exchange: Exchange) -> object:

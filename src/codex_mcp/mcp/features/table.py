@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.method_rows import Home, answered_by
 from codex_mcp.mcp.methods import Exchange, Handler
 from codex_mcp.threads.threads import Threads
 
@@ -22,19 +23,6 @@ CAPABILITIES: Final[Mapping[str, object]] = {
     "logging": {},
 }
 
-METHODS: Final = (
-    "prompts/list",
-    "prompts/get",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "completion/complete",
-    "logging/setLevel",
-    "subscriptions/listen",
-)
-
 
 class LateFeatures:
     def __init__(self, threads: Threads, settings: Settings, team: Team | None = None) -> None:
@@ -44,7 +32,7 @@ class LateFeatures:
         self._features: Features | None = None
 
     def table(self) -> dict[str, Handler]:
-        return dict.fromkeys(METHODS, self._handle)
+        return dict.fromkeys(answered_by(Home.FEATURES), self._handle)
 
     def logged(self, exchange: Exchange, level: object, handler: Handler) -> object:
         """Handle a stateless request whose client wants log messages of this level."""

@@ -10,7 +10,8 @@ from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.mcp.calls.cancellable import RequestCancelled
-from codex_mcp.mcp.methods import Exchange, Handler, not_found, user_agent
+from codex_mcp.mcp.method_rows import Home, answered_by
+from codex_mcp.mcp.methods import Exchange, Handler, user_agent
 from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.specs import CONFIG_REFUSED, new_thread
@@ -22,13 +23,6 @@ from codex_mcp.wire.jsonrpc import INTERNAL_ERROR
 if TYPE_CHECKING:
     from codex_mcp.conversations.methods import ConversationMethods
     from codex_mcp.wire.conversations import NewConversation
-
-NAMES: Final = (
-    *("newConversation", "listConversations", "resumeConversation", "archiveConversation", "interruptConversation"),
-    *("sendUserMessage", "sendUserTurn", "addConversationListener", "removeConversationListener"),
-    *("getConversationSummary", "loginApiKey", "loginChatGpt", "cancelLoginChatGpt", "logoutChatGpt", "getAuthStatus"),
-    *("getUserSavedConfig", "setDefaultModel", "userInfo", "gitDiffToRemote", "execOneOffCommand", "fuzzyFileSearch"),
-)
 
 USER_AGENT: Final = "getUserAgent"
 ONE_OFF: Final = "execOneOffCommand"
@@ -68,12 +62,10 @@ class ConversationTable:
         self._callers: dict[Session, SessionCaller] = {}
 
     def table(self) -> dict[str, Handler]:
-        return {**dict.fromkeys(NAMES, self._answer), USER_AGENT: _user_agent}
+        return {**dict.fromkeys(answered_by(Home.CONVERSATIONS), self._answer), USER_AGENT: _user_agent}
 
     def _answer(self, exchange: Exchange) -> object:
         request = exchange.request
-        if exchange.client.is_stateless:
-            raise not_found(request.method)
         methods = self._methods()
         answer = methods.handle(request.method, request.params, self._caller(methods, exchange.session))
         return _ended_with(exchange, answer) if request.method == ONE_OFF else answer
@@ -130,7 +122,5 @@ def _ended_with(exchange: Exchange, answer: Awaitable[object]) -> Coroutine[Any,
 
 
 def _user_agent(exchange: Exchange) -> object:
-    if exchange.client.is_stateless:
-        raise not_found(exchange.request.method)
     exchange.params(dict[str, object])
     return {"userAgent": user_agent(exchange.client.info)}
