@@ -40,6 +40,19 @@ async def test_a_goal_ends_with_its_tokens_and_that_is_news(team: Team) -> None:
         assert row["tokens"] == requests_of(model, arch["threadId"]) * TOKENS
 
 
+async def test_a_goal_does_not_inherit_the_tokens_of_the_one_before(team: Team) -> None:
+    async with team(script=OWN_TURNS) as (server, model):
+        model.release("goal")
+        await server.start("hello", identity="arch", goal="all green", **{"goal-tokens": 300})
+        await server.run("codex_wait", {"ids": ["arch"]})
+        model.shut("goal")
+        again = await server.reply("arch", "hello", goal="all blue")
+        assert (again["goal"]["objective"], again["goal"]["status"]) == ("all blue", "active")
+        assert (again["goal"]["tokenBudget"], again["goal"]["tokensUsed"]) == (None, TOKENS)
+        await model.wait_for_gate("goal")
+        await server.run("codex_interrupt", {"identity": "arch"})
+
+
 async def test_a_goal_is_paused_after_a_restart_and_goes_on_if_a_caller_says_so(team: Team) -> None:
     async with team("--summary-timeout", "0", script=OWN_TURNS) as (server, model):
         arch = await server.start("hello", identity="arch", goal="all green")

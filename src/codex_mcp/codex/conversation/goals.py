@@ -49,6 +49,9 @@ async def order_goal(core: Core, thread_id: str, order: GoalOrder) -> None:
     if order.status == CLEARED:
         await core.request("thread/goal/clear", ThreadId(thread_id), Raw)
         return
+    if order.objective is not None:  # Codex would go on counting the tokens of the goal before, with its budget
+        with contextlib.suppress(CoreError):
+            await core.request("thread/goal/clear", ThreadId(thread_id), Raw)
     objective = UNSET if order.objective is None else order.objective
     budget = UNSET if order.token_budget is None else order.token_budget
     await core.request("thread/goal/set", SetGoal(thread_id, order.status, objective, budget), Raw)
