@@ -7,6 +7,8 @@ from msgspec import Raw
 
 from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSettings, TurnSpec
 from codex_mcp.codex.legacy.calls import (
+    NO_SUBAGENTS,
+    UNOWNED,
     Abilities,
     abilities,
     check_turn,
@@ -51,13 +53,21 @@ def test_everything_that_was_said_and_that_it_takes_is_given() -> None:
         "cwd": "/x",
         "model": "m",
         "approval-policy": "never",
+        "config": {**UNOWNED, **NO_SUBAGENTS},
     }
     assert left_out(spec, ABLE) == ["developer-instructions", "sandbox"]
 
 
 def test_the_servers_own_configuration_counts_and_a_threads_wins() -> None:
     given = start_arguments(ThreadSpec(config={"a.b": 1}), "do", {"a": {"b": 0, "c": 2}, "d": 3}, ABLE)
-    assert given["config"] == {"a.b": 1, "a.c": 2, "d": 3}
+    assert given["config"] == {"a.b": 1, "a.c": 2, "d": 3, **UNOWNED, **NO_SUBAGENTS}
+
+
+@pytest.mark.parametrize(("version", "more"), [("0.144.6", {}), ("0.145.0", NO_SUBAGENTS)])
+def test_what_cannot_be_owned_is_off_whatever_a_caller_says(version: str, more: dict[str, bool]) -> None:
+    spec = ThreadSpec(config={"features": {"multi_agent": True, "other": True}})
+    given = start_arguments(spec, "do", {"features.goals": True}, Abilities(version, {"config": ()}))
+    assert given["config"] == {"features.other": True, **UNOWNED, **more}
 
 
 def test_a_word_that_it_does_not_know_is_refused_with_those_that_it_knows() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, NotSteerable, ThreadSpec, TurnSpec
+from codex_mcp.codex.legacy.calls import NO_SUBAGENTS, UNOWNED
 from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
 from codex_mcp.wire.legacy import LegacyApproval
 from tests.support.core.cores import Listener, no_pace
@@ -91,7 +92,7 @@ async def test_a_first_turn_is_a_call_of_codex_and_the_thread_is_named_before_an
         call = await o.begin(opened.thread_id)
         assert call["params"] == {
             "name": "codex",
-            "arguments": {"prompt": "do", "model": "m", "config": {"server.key": 1}},
+            "arguments": {"prompt": "do", "model": "m", "config": {"server.key": 1, **UNOWNED, **NO_SUBAGENTS}},
         }
         assert o.listener.named == [(opened.thread_id, "own")]
         assert o.listener.notifications == [("own", "codex/event")]

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 
 from codex_mcp.codex.config.overrides import flattened, merged
 from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSettings, TurnSpec
+from codex_mcp.codex.versions.measured import parse_version
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost
 from codex_mcp.wire.legacy import CallResult, Tools
 
@@ -21,6 +22,16 @@ START: Final = "codex"
 REPLY: Final = "codex-reply"
 
 EFFORT: Final = "model_reasoning_effort"
+
+UNOWNED: Final = {"features.goals": False, "features.multi_agent": False, "features.multi_agent_v2": False}
+"""Switched off: goals and sub-agents send requests to the model of which an old Codex tells us nothing, so that nobody
+could see, count or stop them. It ignores features that it does not know."""
+
+NO_SUBAGENTS: Final = {"agents.enabled": False}
+"""Also needed for models that bring their own design of sub-agents."""
+
+NO_SUBAGENTS_FROM: Final = (0, 145, 0)
+"""Earlier releases take every key of `agents` for a role, and refuse this one; they do not have such models."""
 
 Json = Mapping[str, object]
 
@@ -49,7 +60,7 @@ def start_arguments(spec: ThreadSpec, prompt: str, config: Json, able: Abilities
         "sandbox": spec.sandbox,
         "base-instructions": spec.base_instructions,
         "developer-instructions": spec.developer_instructions,
-        "config": flattened(merged(config, spec.config)) or None,
+        "config": flattened(merged(config, spec.config, _unowned(able.version))),
     }
     given = {name: value for name, value in wanted.items() if value is not None and name in able.arguments}
     for name, value in given.items():
@@ -59,6 +70,10 @@ def start_arguments(spec: ThreadSpec, prompt: str, config: Json, able: Abilities
                 f"{name} `{value}` is not known to Codex {able.version}, which knows {', '.join(words)}"
             )
     return given
+
+
+def _unowned(version: str) -> Json:
+    return UNOWNED | (NO_SUBAGENTS if (parse_version(version) or NO_SUBAGENTS_FROM) >= NO_SUBAGENTS_FROM else {})
 
 
 def reply_arguments(thread_id: str, prompt: str) -> dict[str, object]:
