@@ -53,7 +53,28 @@ def test_the_newest_message_counts_and_what_codex_writes_itself_does_not() -> No
         done=0,
         output="",
         tools={"exec_command": "function", "apply_patch": "custom"},
+        session="t1",
     )
+
+
+def test_a_task_of_another_agent_is_a_prompt_and_its_report_is_none() -> None:
+    heading = {"type": "input_text", "text": "Message Type: NEW_TASK"}
+    task: dict[str, object] = {
+        "type": "agent_message",
+        "content": [heading, {"type": "encrypted_content", "encrypted_content": "look"}],
+    }
+    assert read(task).prompt == "look"
+    report: dict[str, object] = {
+        "type": "agent_message",
+        "content": [{"type": "input_text", "text": "Message Type: FINAL_ANSWER"}],
+    }
+    request = read(user("go"), output(0, 0, "spawned"), report, {"type": "agent_message", "content": "?"})
+    assert (request.prompt, request.done) == ("go", 1)
+
+
+def test_the_session_is_that_of_the_thread_that_started_a_subagent() -> None:
+    body = {"input": "go", "client_metadata": {"session_id": "root"}}
+    assert read_request(msgspec.json.encode(body), {"thread-id": "t1"}).session == "root"
 
 
 def test_the_step_after_the_last_answered_call_is_next() -> None:

@@ -94,6 +94,16 @@ async def test_a_client_that_hangs_up_no_longer_waits_at_a_gate() -> None:
                 pass
 
 
+async def test_only_what_was_answered_is_counted() -> None:
+    async with ScriptedModel(TOUR) as model, connect(port_of(model)) as other:
+        async with connect(port_of(model)) as wire:
+            ask(wire, "[[scene: gate]]")
+            await asyncio.wait_for(model.wait_for_gate("gate"), PATIENCE)
+        await answer(other, "hello")
+        await answer(other, "[[scene: fail]]")
+        assert [(each.scene, each.tokens) for each in model.counts] == [("gate", None), ("hello", 120), ("fail", None)]
+
+
 async def test_a_disconnect_leaves_half_a_stream() -> None:
     async with ScriptedModel(TOUR) as model, connect(port_of(model)) as wire:
         ask(wire, "[[scene: disconnect]]")

@@ -32,6 +32,8 @@ class ContentPart(msgspec.Struct, frozen=True):
     """One part of a message or tool output; only text is read."""
 
     text: str = ""
+    encrypted_content: str = ""
+    """What one agent writes to another. Only OpenAI's models encrypt it."""
 
 
 class InputItem(msgspec.Struct, frozen=True):
@@ -49,12 +51,19 @@ class Tool(msgspec.Struct, frozen=True):
     name: str = ""
 
 
+class Metadata(msgspec.Struct, frozen=True):
+    """What Codex says about a request."""
+
+    session_id: str = ""
+
+
 class RequestBody(msgspec.Struct, frozen=True):
     """The part of POST /responses that a script needs."""
 
     model: str = ""
     input: str | list[InputItem] = ""
     tools: list[Tool] = []
+    client_metadata: Metadata = Metadata()
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
@@ -73,6 +82,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """The outputs of that step's tools, joined."""
     tools: Mapping[str, str]
     """Name to type of every offered tool."""
+    session: str = ""
+    """The id of the thread that led to this one, for a sub-agent; else the thread's own."""
 
 
 def call_id(response: str, step: int, number: int) -> str:
@@ -100,6 +111,9 @@ def _read(request: RequestBody, thread: str) -> ModelRequest:
             if not text.startswith(CONTEXT_OPENINGS):
                 prompts.append(text)
                 outputs = []
+        elif item.type == "agent_message" and (task := _task(item.content)):
+            prompts.append(task)
+            outputs = []
         elif item.type.endswith("_output") and (call := _CALL_ID.fullmatch(item.call_id or "")):
             outputs.append((int(call[1]), _text(item.output)))
     last = max((step for step, _ in outputs), default=-1)
@@ -112,6 +126,7 @@ def _read(request: RequestBody, thread: str) -> ModelRequest:
         done=last + 1,
         output="\n".join(text for step, text in outputs if step == last),
         tools={tool.name: tool.type for tool in request.tools if tool.name},
+        session=request.client_metadata.session_id or thread,
     )
 
 
@@ -124,3 +139,12 @@ def _text(raw: msgspec.Raw) -> str:
     if isinstance(value, list):
         return "\n".join(part.text for part in value if part.text)
     return value or ""
+
+
+def _task(raw: msgspec.Raw) -> str:
+    """What another agent asks for; nothing if it only reports something."""
+    try:
+        parts = msgspec.json.decode(raw, type=list[ContentPart])
+    except msgspec.ValidationError:
+        return ""
+    return "\n".join(part.encrypted_content for part in parts if part.encrypted_content)

@@ -39,6 +39,9 @@ HOST = "127.0.0.1"
 KEPT_REQUESTS = 128
 """Requests kept in `requests`, each some 50 kB. The oldest is dropped first."""
 
+KEPT_COUNTS = 100_000
+"""Requests kept in `counts`, each some 100 bytes. The oldest is dropped first."""
+
 KEPT_FAILURES = 10_000
 """Steps whose failures are counted. The oldest is forgotten first, and would fail again."""
 
@@ -62,11 +65,22 @@ class SeenRequest(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.body, type=dict[str, object])
 
 
+class Counted(msgspec.Struct):
+    """A request, and what its answer used."""
+
+    session: str
+    thread: str
+    scene: str
+    tokens: int | None = None
+    """None until all of the answer was sent: of a request that fails or is interrupted, nobody knows them."""
+
+
 class ScriptedModel:
     """`async with ScriptedModel(script) as model:` and give `model.codex_overrides()` to Codex."""
 
     def __init__(self, script: Script, port: int = 0) -> None:
         self.requests: deque[SeenRequest] = deque(maxlen=KEPT_REQUESTS)
+        self.counts: deque[Counted] = deque(maxlen=KEPT_COUNTS)
         self._script = script
         self._port = port
         self._came = asyncio.Event()
@@ -170,10 +184,15 @@ class ScriptedModel:
         self.requests.append(SeenRequest(told.thread, response.scene, request.headers, request.body))
         came, self._came = self._came, asyncio.Event()
         came.set()
+        counted = Counted(told.session, told.thread, response.scene)
+        self.counts.append(counted)
         self._count_failure(told, response)
-        await self._perform(actions(response, told, secrets.token_hex(8)), response.headers, connection)
+        is_sent = await self._perform(actions(response, told, secrets.token_hex(8)), response.headers, connection)
+        if is_sent and not _fails(response):
+            counted.tokens = response.usage["input"] + response.usage["output"]
 
-    async def _perform(self, todo: Iterator[Action], headers: Mapping[str, str], connection: Connection) -> None:
+    async def _perform(self, todo: Iterator[Action], headers: Mapping[str, str], connection: Connection) -> bool:
+        """Whether all of the answer was sent."""
         streaming = False
         for action in in_large_writes(todo):
             match action:
@@ -190,17 +209,22 @@ class ScriptedModel:
                     await connection.closed.wait()
                 case Refuse(status, more, body):
                     await connection.answer(status, body, more)
-                    return
+                    return False
                 case Abort():
                     await connection.hang_up()
-                    return
+                    return False
         await connection.end_stream()
+        return True
 
     def _count_failure(self, request: ModelRequest, response: Response) -> None:
-        if not response.beats or not isinstance(response.beats[-1].step, FAILURES):
+        if not _fails(response):
             return
         key = (request.thread, request.message, response.scene, response.beats[-1].index)
         self._failures[key] = self._failures.get(key, 0) + 1
         self._failures.move_to_end(key)
         while len(self._failures) > KEPT_FAILURES:
             self._failures.popitem(last=False)
+
+
+def _fails(response: Response) -> bool:
+    return bool(response.beats) and isinstance(response.beats[-1].step, FAILURES)
