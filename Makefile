@@ -100,7 +100,7 @@ $(FRAMEWORKS): requirements/frameworks.txt | $(SETUP)
 codex: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table (OUT=file keeps it)
 	@$(BIN)/python -m tests.versions $(VERSION) $(if $(OUT),--out $(OUT)) $(if $(NEW),--unless-measured)
 
-soak: setup ## run real servers with 500 badly behaved clients, 1,000 random ones and 10,000 short processes; race writers of mail
+soak: setup ## run real servers with 500 badly behaved clients, 1,000 random ones and 10,000 short processes; race writers of mail; compare tokens of 1,000 turns
 	@$(BIN)/python -m tests.soak
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)

@@ -1,6 +1,6 @@
 """`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then a
 thousand random lives of clients; then the exec-server, with two hundred clients at once and ten thousand short
-processes; then writers of one mail file."""
+processes; then writers of one mail file; then a thousand turns of agents whose tokens are compared with the model's."""
 
 import argparse
 import asyncio
@@ -13,6 +13,7 @@ from tests.soak.lives import lively_server, lives
 from tests.soak.mail_storm import MIXES, mail_storm
 from tests.soak.storm import calm, numbers, soaked_server, storm
 from tests.support.exec.wire import session
+from tests.support.team.conservation import conserve
 
 GROWTH = 32 * 1024
 """KiB between the first storm and the last: a leak of a kilobyte for each client would be several times that much."""
@@ -80,6 +81,13 @@ async def soak_mail(messages: int) -> None:
         sys.stdout.write(f"mail by {' + '.join(mix)}: lost are {lost}\n")
 
 
+async def soak_tokens(folder: Path, rounds: int, seed: int) -> None:
+    """Let agents do everything that makes Codex ask the model."""
+    done = await conserve(folder, rounds, seed)
+    what = ", ".join(f"{name} {number}" for name, number in sorted(done.items()))
+    sys.stdout.write(f"{rounds} rounds (seed {seed}): the model has counted what we report; {what}\n")
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
@@ -89,7 +97,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=300)
     parser.add_argument("--lives", type=int, default=1_000)
-    parser.add_argument("--only", choices=["http", "lives", "exec", "mail"])
+    parser.add_argument("--token-rounds", type=int, default=120, help="of about nine turns each")
+    parser.add_argument("--only", choices=["http", "lives", "exec", "mail", "tokens"])
     chosen = parser.parse_args()
     if chosen.only in (None, "http"):
         with tempfile.TemporaryDirectory() as folder:
@@ -102,6 +111,9 @@ def main() -> None:
             asyncio.run(soak_exec_server(Path(folder), chosen.processes))
     if chosen.only in (None, "mail"):
         asyncio.run(soak_mail(chosen.messages))
+    if chosen.only in (None, "tokens"):
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(soak_tokens(Path(folder), chosen.token_rounds, chosen.seed))
 
 
 if __name__ == "__main__":

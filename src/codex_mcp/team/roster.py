@@ -68,6 +68,8 @@ class Member:
         self.answers: dict[str, Outcome | None] = {}
         """Outcomes of those turns that the store does not have yet, by request id; None is to be deleted."""
         self.usage = usage or Usage()
+        self.reviews: list[Thread] = []
+        """Threads that review its work."""
         self.questions: Mapping[str, bytes] = {}
         self.questions_written: set[str] | None = None
         """The keys of those that the store has; None if an earlier server may have left some."""
@@ -89,7 +91,18 @@ class Member:
     @property
     def record(self) -> Agent:
         state = self.state if self.agent.is_active else AgentState.CLOSED
-        return replace(self.agent, thread_id=self.thread_id, thread_state=state)
+        tokens = self.agent.tokens + self.running_tokens
+        return replace(self.agent, thread_id=self.thread_id, thread_state=state, tokens=tokens)
+
+    @property
+    def running_tokens(self) -> int:
+        """What turns have used that have not ended, those of its reviews included."""
+        threads = self.reviews if self.thread is None else [self.thread, *self.reviews]
+        turns = [turn for thread in threads for turn in thread.unfinished()]
+        return sum(turn.record.tokens for turn in turns if turn.joins is None)
+
+    def review_opened(self, thread: Thread) -> None:
+        self.reviews = [*(each for each in self.reviews if not each.idle), thread]
 
     @property
     def mailbox(self) -> Mailbox:

@@ -99,6 +99,8 @@ class Work:
     def review_opened(self, thread: Thread, member: Member | None) -> None:
         """The tokens of this thread are this agent's, or the team's."""
         self._reviews[thread.id] = member
+        if member is not None:
+            member.review_opened(thread)
         if len(self._reviews) > REVIEWS_KEPT:
             del self._reviews[next(iter(self._reviews))]
 
@@ -203,6 +205,12 @@ class Work:
             member.count_begun_turn(self._settings)
             self._session.writer.note(member)
 
+    def tokens_counted(self, thread: Thread) -> None:
+        """Told by threads: write what a turn has used so far. It stays counted, even if this server is killed."""
+        member = self._of(thread)
+        if member is not None:
+            self._session.writer.note(member)
+
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         """Told by threads: a turn that was stopped, or a sub-agent, has used tokens after its end was told."""
         member = self._of(thread)
@@ -214,9 +222,9 @@ class Work:
     def _used_so_far(self, thread: Thread, ahead: int = 0) -> tuple[limits.Usage, int]:
         """What the agent of this thread and the team have used, with the turns that run, and `ahead` tokens more."""
         member = self._of(thread)
-        team_tokens = self._team_tokens + sum(map(_running_tokens, self._roster)) + ahead
+        team_tokens = self._team_tokens + sum(each.running_tokens for each in self._roster) + ahead
         usage = limits.Usage() if member is None else member.usage
-        usage = limits.with_tokens(usage, ahead + (0 if member is None else _running_tokens(member)))
+        usage = limits.with_tokens(usage, ahead + (0 if member is None else member.running_tokens))
         return usage, team_tokens if self.has_team_limit else 0
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
@@ -310,11 +318,6 @@ class Work:
             **details,
         )
         self._session.audit.append(entry)
-
-
-def _running_tokens(member: Member) -> int:
-    turns = [] if member.thread is None else member.thread.unfinished()
-    return sum(turn.record.tokens for turn in turns if turn.joins is None)
 
 
 def _event(kind: str, outcome: TurnOutcome, tokens: int) -> dict[str, object]:

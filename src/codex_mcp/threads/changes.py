@@ -86,6 +86,10 @@ class ChangeListener:
         for listener in self._listeners:
             listener.turn_begun_by_codex(thread)
 
+    def tokens_counted(self, thread: Thread) -> None:
+        for listener in self._listeners:
+            listener.tokens_counted(thread)
+
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         for listener in self._listeners:
             listener.tokens_used(thread, tokens)

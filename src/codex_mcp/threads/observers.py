@@ -30,6 +30,9 @@ class TurnListener(Protocol):
     def turn_begun_by_codex(self, thread: Any) -> None:
         """Codex has begun a turn by itself, here or in a sub-agent."""
 
+    def tokens_counted(self, thread: Any) -> None:
+        """A turn has used more tokens; they are in its record."""
+
     def tokens_used(self, thread: Any, tokens: int) -> None:
         """Codex has used tokens that are part of no turn's outcome."""
 

@@ -260,6 +260,8 @@ class Thread:
             self.own.settle()
         elif isinstance(fact, TokensCounted):
             self.own.tokens_counted(fact.last)
+        elif isinstance(fact, facts.ResponseUsed):
+            self._context.listener.tokens_counted(self)
         if is_news:
             turn.audience.activity_changed(turn.record.activity)
 

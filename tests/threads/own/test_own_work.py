@@ -43,6 +43,9 @@ class Limits:
         self.begun += 1
         self.changes.tell()
 
+    def tokens_counted(self, thread: Thread) -> None:
+        """Ignored."""
+
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         self.late += tokens
 

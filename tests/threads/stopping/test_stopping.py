@@ -37,6 +37,9 @@ class Listener:
     def turn_begun_by_codex(self, thread: Thread) -> None:
         raise AssertionError
 
+    def tokens_counted(self, thread: Thread) -> None:
+        """Ignored."""
+
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         raise AssertionError
 

@@ -122,6 +122,9 @@ class Injection:
     def turn_begun_by_codex(self, thread: Thread) -> None:
         """Ignored."""
 
+    def tokens_counted(self, thread: Thread) -> None:
+        """Ignored."""
+
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         """Ignored."""
 

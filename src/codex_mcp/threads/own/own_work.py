@@ -178,6 +178,7 @@ class OwnWork:
     def tokens_counted(self, used: Tokens) -> None:
         """Tokens were used, here or in a sub-agent: stop what no prompt asked for if a limit is reached."""
         self._largest = max(self._largest, used.total_tokens)
+        self._listener.tokens_counted(self._host)
         self._bind_goals()
         turn = self._host.current
         if turn is None or (turn.place.source is not Source.CODEX and not self.unasked.has_turns):
