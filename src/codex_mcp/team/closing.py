@@ -158,6 +158,7 @@ class Closing:
                 was_busy = was_busy or not member.thread.idle
                 member.thread.shut()
                 await member.thread.own.quiesce()
+            await member.stop_reviews()
             how, left = Close.CLOSED, None
             if was_busy:
                 await self._write_closing(member)

@@ -104,6 +104,13 @@ class Member:
     def review_opened(self, thread: Thread) -> None:
         self.reviews = [*(each for each in self.reviews if not each.idle), thread]
 
+    async def stop_reviews(self) -> None:
+        """Stop the turns that review its work, and wait for their end, which takes no longer than the grace period."""
+        turns = [turn for thread in self.reviews for turn in thread.unfinished()]
+        for thread in self.reviews:
+            thread.cancel_all()
+        await asyncio.gather(*(turn.wait() for turn in turns))
+
     @property
     def mailbox(self) -> Mailbox:
         return mailbox_of(self.agent)
