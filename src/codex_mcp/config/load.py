@@ -82,7 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -
     # A usage with every flag would hide the error of a command line behind thirty lines.
     parser.usage = f"{parser.prog} [-h] [FLAG ...]"
     parser.epilog = "Every setting can also be given in the environment or in a file: see docs/settings.md."
-    for title in FIRST_IN_HELP if with_team else FIRST_IN_HELP[1:]:
+    titles = FIRST_IN_HELP if with_team else FIRST_IN_HELP[1:]
+    for title in titles:
         group = GROUPS[title]
         arguments = parser.add_argument_group(title, (group.__doc__ or "").partition("\n")[0])
         for name, default in zip(group.__struct_fields__, _defaults_of(group), strict=True):

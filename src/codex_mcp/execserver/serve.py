@@ -311,7 +311,9 @@ class StdioTransport:
 
 def keep_descriptors_private() -> None:
     """Keep descriptors that our parent left open from our children."""
-    for name in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
+    if sys.platform != "linux":
+        return
+    for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:
             with suppress(OSError):
                 flags = fcntl.fcntl(int(name), fcntl.F_GETFD)

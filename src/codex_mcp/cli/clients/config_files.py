@@ -50,7 +50,8 @@ def target_of(place: Place, where: Folders) -> str:
     """
     target = os.path.realpath(place.file)
     is_shared = place.scope is Scope.PROJECT
-    for folder in [where.project] if is_shared else roots(where):
+    folders = [where.project] if is_shared else roots(where)
+    for folder in folders:
         root = os.path.realpath(folder)
         if target == root or target.startswith(f"{root.rstrip('/')}/"):
             return target

@@ -164,7 +164,8 @@ def _patterns(entry: wire.Entry, depth: int | None, places: SpecialPaths) -> Ite
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if ".." in parts or "\0" in pattern or not parts:
         raise CannotEnforce(f"{REFUSAL}: pattern {pattern!r}")
-    for folder in ["/"] if pattern.startswith("/") else _folders(places):
+    folders = ["/"] if pattern.startswith("/") else _folders(places)
+    for folder in folders:
         yield HiddenPattern(folder, "/".join(parts), depth)
 
 

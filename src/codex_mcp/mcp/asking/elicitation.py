@@ -92,7 +92,8 @@ def message_for(question: Question) -> str:
             lines += [f"Reason: {one_line(question.reason)}"] if question.reason else []
         case PatchQuestion():
             lines = [visible(question.reason)] if question.reason else []
-            lines += [f"This also allows writing below `{one_line(question.grant_root)}`."] * bool(question.grant_root)
+            if question.grant_root:
+                lines.append(f"This also allows writing below `{one_line(question.grant_root)}`.")
             lines += [PATCH_MESSAGE, *_file_lines(question.changes)]
         case PermissionsQuestion():
             lines = [f"Allow Codex these permissions in `{one_line(question.cwd)}`?"]

@@ -6,6 +6,7 @@ them again. Patches that were declined or failed are left out; so is what comman
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -33,17 +34,20 @@ def diff(thread: StoredThread, turns: Sequence[StoredTurn], *, is_cut: bool) -> 
 
 def stat_of(patches: str) -> str:
     """Each file of such a diff with the lines that its patches added and removed."""
-    counts: dict[str, list[int]] = {}
+    added: Counter[str] = Counter()
+    removed: Counter[str] = Counter()
     name, in_hunk = "", False
     for line in patches.splitlines():
         if line.startswith("diff --git a/"):
             name, in_hunk = line.rpartition(" b/")[2], False
-            counts.setdefault(name, [0, 0])
+            added[name] += 0  # its place in the list
         elif line.startswith("@@"):
             in_hunk = True
-        elif in_hunk and line[:1] in ("+", "-"):
-            counts[name][line[0] == "-"] += 1
-    return "".join(f"{name} | +{added} -{removed}\n" for name, (added, removed) in counts.items())
+        elif in_hunk and line.startswith("+"):
+            added[name] += 1
+        elif in_hunk and line.startswith("-"):
+            removed[name] += 1
+    return "".join(f"{name} | +{count} -{removed[name]}\n" for name, count in added.items())
 
 
 def _file(change: FileUpdate, cwd: str) -> Iterator[str]:
