@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from websockets.server import ServerProtocol
 
-from codex_mcp.transports.dialled_socket import dial
+from codex_mcp.transports.dialled_socket import PONGS_HIGH, dial
 from tests.support.patience import PATIENCE
 from tests.transports.test_websocket import a_pair, messages
 
@@ -76,3 +76,33 @@ async def test_a_frame_that_is_too_long_ends_the_connection_without_a_traceback(
         gc.collect()
         await asyncio.sleep(0)
     assert "never retrieved" not in caplog.text
+
+
+async def test_pings_of_one_who_reads_nothing_are_not_all_answered() -> None:
+    ping, end = b"\x89\x7d" + bytes(125), b"\x81\x03end"
+    is_over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        protocol = ServerProtocol()
+        protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
+        (request,) = protocol.events_received()
+        protocol.send_response(protocol.accept(request))  # type: ignore[arg-type]
+        writer.writelines([*protocol.data_to_send(), ping])
+        await writer.drain()
+        assert (await reader.readexactly(6 + 125))[:2] == b"\x8a\xfd"  # the first one is answered
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        for _ in range(1000):
+            writer.write(ping * 200)
+            await writer.drain()
+        writer.write(end)
+        await is_over.wait()
+        writer.transport.abort()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, asyncio.timeout(PATIENCE):
+        host, port = server.sockets[0].getsockname()
+        client = await dial(f"ws://{host}:{port}", {}, PATIENCE)
+        assert list(await client.receive()) == [b"end"]
+        assert client.unsent < 2 * PONGS_HIGH
+        is_over.set()
+        assert list(await client.receive()) == []
+        await client.aclose()

@@ -28,6 +28,9 @@ DIALLED_FRAME_BYTES: Final = 128 * 1024 * 1024
 FRAGMENT_BYTES: Final = 8 * 1024 * 1024
 """Longer messages are sent in pieces: Codex's server takes messages of 64 MiB, but frames of 16 MiB at most."""
 
+PONGS_HIGH: Final = 64 * 1024
+"""Unsent bytes above which a ping is not answered: one who sends many and reads nothing must not fill our memory."""
+
 QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
 """Linux only; 0 elsewhere, and then not used."""
 
@@ -61,6 +64,9 @@ class DialledSocket(WSListener):
                 if self._inbox_bytes > QUEUE_HIGH:
                     transport.underlying_transport.pause_reading()
                 resolve(self._news, None)
+        elif frame.msg_type == WSMsgType.PING:
+            if self.unsent < PONGS_HIGH:
+                transport.send_pong(frame.get_payload_as_bytes())
         elif frame.msg_type == WSMsgType.CLOSE:
             transport.send_close(frame.get_close_code())
             transport.disconnect()
@@ -159,6 +165,7 @@ async def dial(url: str, headers: Mapping[str, str], timeout: float, *, is_relay
                 max_frame_size=DIALLED_FRAME_BYTES,
                 websocket_handshake_timeout=timeout,
                 max_redirects=0,
+                enable_auto_pong=False,  # it would answer without limit
                 enable_auto_ping=is_relay,
                 auto_ping_idle_timeout=PING_INTERVAL,
                 auto_ping_reply_timeout=PONG_PATIENCE,
