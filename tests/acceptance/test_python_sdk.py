@@ -49,10 +49,10 @@ class Person:
 
 @contextlib.asynccontextmanager
 async def connected(
-    folder: Path, *flags: str, mode: str = "auto", person: Person | None = None
+    folder: Path, *flags: str, mode: str = "auto", person: Person | None = None, script: Path = TOUR
 ) -> AsyncIterator[tuple[Client, ScriptedModel]]:
     """The SDK's client on our server. At the end the server is gone, with all that it started, and without a word."""
-    async with ScriptedModel(load_script(TOUR)) as model:
+    async with ScriptedModel(load_script(script)) as model:
         setup = Setup(folder, model.codex_overrides(), flags)
         setup.make()
         command, *args = setup.argv()
