@@ -1,5 +1,5 @@
 """A life of an agent framework with our server, in the framework's own virtual environment: `framework_client.py
-FRAMEWORK SERVER STEPS`.
+FRAMEWORK SERVER STEPS [ANSWER]`.
 
 The model is a list of steps, each a tool and its arguments, or `together` a list of them. `{thread}` in an argument
 stands for the last thread id that the model was shown, wherever it stood. The step `collect`
@@ -92,6 +92,7 @@ async def adk(server: Json, model: Model) -> None:
     from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
     from google.genai import types
     from mcp import StdioServerParameters
+    from mcp.types import ElicitResult
 
     class Scripted(BaseLlm):
         async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
@@ -108,7 +109,11 @@ async def adk(server: Json, model: Model) -> None:
         if "url" in server
         else StdioConnectionParams(server_params=StdioServerParameters(**server))
     )
-    tools = McpToolset(connection_params=params)
+
+    async def ask(*_: Any) -> ElicitResult:
+        return ElicitResult(action=model.answer, content={})
+
+    tools = McpToolset(connection_params=params, elicitation_callback=ask if model.answer else None)
     runner = InMemoryRunner(agent=LlmAgent(name="a", model=Scripted(model="scripted"), tools=[tools]), app_name="a")
     session = await runner.session_service.create_session(app_name="a", user_id="u")
     message = types.Content(role="user", parts=[types.Part(text="go")])
@@ -119,6 +124,7 @@ async def adk(server: Json, model: Model) -> None:
 
 async def pydantic(server: Json, model: Model) -> None:
     """Pydantic AI."""
+    from fastmcp.client.elicitation import ElicitResult
     from fastmcp.client.transports import StdioTransport
     from pydantic_ai import Agent
     from pydantic_ai.mcp import MCPToolset
@@ -131,7 +137,11 @@ async def pydantic(server: Json, model: Model) -> None:
         called = model.next(shown)
         return ModelResponse(parts=[ToolCallPart(*each) for each in called] or [TextPart("done")])
 
-    toolset = MCPToolset(server["url"] if "url" in server else StdioTransport(**server))
+    async def ask(*_: Any) -> Any:
+        return ElicitResult(action=model.answer)
+
+    place = server["url"] if "url" in server else StdioTransport(**server)
+    toolset = MCPToolset(place, elicitation_handler=ask if model.answer else None)
     agent = Agent(FunctionModel(play), toolsets=[toolset], retries=50)
     async with agent:
         await agent.run("go")
@@ -139,10 +149,16 @@ async def pydantic(server: Json, model: Model) -> None:
 
 async def langchain(server: Json, model: Model) -> None:
     """LangChain's adapters, as an agent of LangGraph calls them: each call has a session of its own."""
+    from langchain_mcp_adapters.callbacks import Callbacks
     from langchain_mcp_adapters.client import MultiServerMCPClient
+    from mcp.types import ElicitResult
 
+    async def ask(*_: Any) -> ElicitResult:
+        return ElicitResult(action=model.answer)
+
+    callbacks = Callbacks(on_elicitation=ask if model.answer else None)
     kind = {**server, "transport": "streamable_http" if "url" in server else "stdio"}
-    tools = {tool.name: tool for tool in await MultiServerMCPClient({"codex": kind}).get_tools()}
+    tools = {tool.name: tool for tool in await MultiServerMCPClient({"codex": kind}, callbacks=callbacks).get_tools()}
 
     async def use(name: str, arguments: Json) -> str:
         try:

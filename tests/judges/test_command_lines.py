@@ -12,10 +12,11 @@ from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.clients.anthropic_model import Step, Use, Used
 from tests.support.clients.chat_model import ChatModel
-from tests.support.clients.command_lines import CLIENTS, NOT_OUTSIDE, entry_on_stdio, entry_over_http
+from tests.support.clients.command_lines import CLIENTS, NOT_OUTSIDE, WITH_TOKEN, entry_on_stdio, entry_over_http
 from tests.support.clients.judges import run, started
 from tests.support.clients.scenarios import check, play
 from tests.support.http.http_server import http_server
+from tests.support.http.raw_http import TOKEN
 from tests.support.processes import commands_at, ended
 from tests.support.servers.doorbell import doorbell
 from tests.support.servers.mcp_server import TOUR, Json, Setup
@@ -26,11 +27,19 @@ ANSWERS_ITSELF = ["copilot"]
 """Clients that declare that they ask a person, and decline in the place of one if there is none."""
 
 
+def tokens(folder: Path) -> list[str]:
+    """The flags of a server that wants the token."""
+    file = folder / "tokens"
+    file.write_text(f"tester {TOKEN}\n")
+    file.chmod(0o600)
+    return ["--tokens", str(file)]
+
+
 async def played(client: str, server: Json, setup: Setup) -> list[str]:
     """Run the client to its end; return what its model was shown."""
     async with ChatModel(play) as model:
         argv, environment = CLIENTS[client](server, model, setup.home)
-        ended = await run(argv, setup, NOT_OUTSIDE | environment)
+        ended = await run(argv, setup, NOT_OUTSIDE | WITH_TOKEN | environment)
         assert ended.code == 0, ended.stderr
         shown = [each.text for each in model.used]
         assert shown[0].count("first") == 1, "an answer is told once, in the text or in the structured content"
@@ -47,9 +56,12 @@ async def test_its_model_continues_a_thread_and_is_told_everything_once_on_stdio
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-async def test_so_it_is_over_http(tmp_path: Path, client: str) -> None:
+async def test_so_it_is_over_http_with_a_token(tmp_path: Path, client: str) -> None:
     async with ScriptedModel(load_script(TOUR)) as model:
-        setup, at_home = Setup(tmp_path / "server", model.codex_overrides()), Setup(tmp_path / "client")
+        setup, at_home = (
+            Setup(tmp_path / "server", model.codex_overrides(), tokens(tmp_path)),
+            Setup(tmp_path / "client"),
+        )
         at_home.make()
         async with http_server(setup) as server:
             assert check(await played(client, entry_over_http(client, server.port), at_home)) == []
@@ -79,11 +91,13 @@ async def test_ctrl_c_in_copilot_cli_stops_the_agent_over_http(tmp_path: Path) -
         return Use("codex", {"prompt": prompt, "sandbox": "workspace-write"})
 
     async with ScriptedModel(load_script(TOUR)) as scripted, ChatModel(plan) as model:
-        setup, at_home = Setup(tmp_path / "server", scripted.codex_overrides()), Setup(tmp_path / "client")
+        setup = Setup(tmp_path / "server", scripted.codex_overrides(), tokens(tmp_path))
+        at_home = Setup(tmp_path / "client")
         at_home.make()
         async with http_server(setup) as server, doorbell(setup.work / "bell") as begun:
             argv, environment = CLIENTS["copilot"](entry_over_http("copilot", server.port), model, at_home.home)
-            async with started(argv, at_home, NOT_OUTSIDE | environment) as process, asyncio.TaskGroup() as tasks:
+            environment |= NOT_OUTSIDE | WITH_TOKEN
+            async with started(argv, at_home, environment) as process, asyncio.TaskGroup() as tasks:
                 tasks.create_task(process.communicate(b""))
                 await begun.wait()
                 commands = commands_at(setup.home, "tail -f")

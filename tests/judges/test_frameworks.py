@@ -36,14 +36,15 @@ def longer(framework: str) -> list[Json]:
     return [{"tool": "codex", "arguments": {"prompt": prompt}}, {"collect": LONG}]
 
 
-async def played(framework: str, server: Json, setup: Setup, more: list[Json]) -> list[str]:
+async def played(framework: str, server: Json, setup: Setup, steps: list[Json], answer: str = "") -> list[str]:
     python = first_python_sdk() if framework in FIRST_SDK else frameworks()
     words = [
         python,
         str(PROGRAM),
         framework,
         msgspec.json.encode(server).decode(),
-        msgspec.json.encode([*as_json(), *more]).decode(),
+        msgspec.json.encode(steps).decode(),
+        answer,
     ]
     quiet = {"OPENAI_AGENTS_DISABLE_TRACING": "1", "OTEL_SDK_DISABLED": "true", "NO_PROXY": "127.0.0.1"}
     ended = await run(words, setup, quiet)
@@ -53,7 +54,8 @@ async def played(framework: str, server: Json, setup: Setup, more: list[Json]) -
 
 async def check(framework: str, server: Json, setup: Setup, *, gives_up: bool) -> None:
     """`gives_up`: the framework waits for five seconds only."""
-    rest = scenarios.check(await played(framework, server, setup, longer(framework) if gives_up else []))
+    steps = [*as_json(), *(longer(framework) if gives_up else [])]
+    rest = scenarios.check(await played(framework, server, setup, steps))
     assert not gives_up or LONG not in rest[0]
     assert sum(LONG in each for each in rest) == gives_up, rest
 
@@ -77,3 +79,22 @@ async def test_nor_over_http(tmp_path: Path, framework: str) -> None:
         async with http_server(setup) as server:
             at = {"url": f"http://127.0.0.1:{server.port}/mcp"}
             await check(framework, at, client, gives_up=framework in GIVES_UP and framework not in PATIENT_OVER_HTTP)
+
+
+ASKED = [{"tool": "codex", "arguments": {"prompt": "[[scene: escalate]]", "approval-policy": "on-request"}}]
+
+
+@pytest.mark.parametrize(("answer", "said"), [("accept", "It ran."), ("decline", "It was refused.")])
+@pytest.mark.parametrize("framework", ["adk", "pydantic", "langchain", "fastmcp"])
+async def test_a_framework_that_asks_its_person_passes_the_decision_on(
+    tmp_path: Path, framework: str, answer: str, said: str
+) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides())
+        setup.make()
+        command, *arguments = setup.argv()
+        server = {"command": command, "args": arguments, "env": setup.env(), "cwd": str(setup.work)}
+        (shown,) = await played(framework, server, setup, ASKED, answer)
+        assert said in shown
+        assert "no one could be asked" not in shown
+        assert (setup.work / "escalated").exists() is (answer == "accept")

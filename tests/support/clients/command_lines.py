@@ -7,15 +7,21 @@ from typing import NamedTuple
 import msgspec
 
 from codex_mcp.cli.clients.known import CLIENTS as KNOWN
-from codex_mcp.cli.clients.known import entry, entry_of_url
+from codex_mcp.cli.clients.known import entry, entry_of_url, token_fields, variable_fields
 from tests.support.clients.chat_model import ChatModel
 from tests.support.clients.judges import judge, node, package
+from tests.support.http.raw_http import TOKEN
 from tests.support.servers.mcp_server import Json, Setup
 
 NOT_OUTSIDE = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1", "TERM": "dumb"}
 """Whatever would leave this machine ends at a port where nobody listens."""
 
 PROMPT = "Let Codex work."
+
+TOKEN_VARIABLE = "CODEX_MCP_TOKEN"
+
+WITH_TOKEN = {TOKEN_VARIABLE: TOKEN}
+"""The environment of a client over HTTP."""
 
 
 class Started(NamedTuple):
@@ -139,7 +145,10 @@ def entry_on_stdio(client: str, setup: Setup) -> Json:
 
 
 def entry_over_http(client: str, port: int) -> Json:
-    return entry_of_url(KNOWN[client], f"http://127.0.0.1:{port}/mcp")
+    """What `install` writes with `--token-env`; into a file without variables, the token itself."""
+    known = KNOWN[client]
+    token = variable_fields(known, TOKEN_VARIABLE) if known.variable else token_fields(known, TOKEN)
+    return {**entry_of_url(known, f"http://127.0.0.1:{port}/mcp"), **token}
 
 
 def _write(file: Path, values: Json) -> None:
