@@ -342,7 +342,7 @@ class Thread:
             self._context.note_position(turn, self.spec, self.cwd)
             self._translator.turn_starts(full=turn.full_events)
             turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
-            self.own.prompted(turn)
+            await self.own.prompted(turn)
             turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:

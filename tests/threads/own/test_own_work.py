@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Raw
 
 from codex_mcp.codex.conversation.goals import GoalRead
-from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.core import GoalOrder, TurnSpec
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -114,6 +114,23 @@ async def test_whatever_begins_after_a_stop_is_stopped_until_the_next_prompt(tmp
         await begin_by_itself(thread, "hello")
         await limits.changes.until(lambda: len(limits.ended) == 3)
         assert limits.ended[-1].outcome.content == "Hello."
+
+
+async def test_a_goal_that_is_set_during_a_stop_goes_on_after_it(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, model):
+        thread, other = await open_thread(threads, tmp_path), await open_thread(threads, tmp_path)
+        await end(submit(thread, "hello"))
+        thread.own.unasked.begin_stop()
+        turn = thread.submit(TurnSpec("hello", goal=GoalOrder("all green")), Watcher(), full_events=False)
+        await end(submit(other, "hello"))
+        assert not turn.ended
+        thread.own.unasked.end_stop()
+        await end(turn)
+        await model.wait_for_gate("goal")
+        goal = thread.own.unasked.goal(thread.id)
+        assert goal is not None
+        assert (goal.objective, goal.status) == ("all green", "active")
+        await thread.own.quiesce()
 
 
 async def test_a_goal_near_a_limit_goes_on_one_turn_at_a_time(tmp_path: Path) -> None:

@@ -221,8 +221,10 @@ class OwnWork:
         parent = f"agent {self._host.agent}" if self._host.agent else f"thread {self._host.id}"
         return f"Sub-agent {name} of {parent}" if name else ""
 
-    def prompted(self, turn: Turn) -> None:
-        """This prompt is about to be sent."""
+    async def prompted(self, turn: Turn) -> None:
+        """This prompt is about to be sent; one with a goal not before the last goal has been stopped."""
+        if turn.spec.goal is not None:
+            await self.unasked.wait_for_stops()
         turn.ask()
         self.unasked.prompted()
 

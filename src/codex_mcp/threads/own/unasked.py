@@ -49,6 +49,8 @@ class Unasked:
         """Threads whose goals were held, and Codex has not confirmed yet that they are active again."""
         self._one_at_a_time = asyncio.Lock()
         self._changed = asyncio.Event()
+        self._no_stop = asyncio.Event()
+        self._no_stop.set()
 
     @property
     def is_quiet(self) -> bool:
@@ -135,11 +137,18 @@ class Unasked:
     def begin_stop(self) -> None:
         """From now on until `end_stop`, goals count as paused."""
         self._stops += 1
+        self._no_stop.clear()
         self.is_stopped = True
         self.mark_paused()
 
     def end_stop(self) -> None:
         self._stops -= 1
+        if not self.is_stopping:
+            self._no_stop.set()
+
+    async def wait_for_stops(self) -> None:
+        """Wait until nobody is stopping it. A goal that is set before that is paused."""
+        await self._no_stop.wait()
 
     def prompted(self) -> None:
         """A prompt is sent to the thread: what it leads to is wanted."""
