@@ -296,7 +296,7 @@ class Hub:
         for session in self:
             limit = self._settings.session_idle if session.spoke else min(SHORT_IDLE, self._settings.session_idle)
             # While one ends, another may be closed by its client.
-            if not session.busy and now - session.used_at >= limit and self._remove(session):
+            if not session.busy and now >= session.used_at + limit and self._remove(session):
                 await self._end(session)
 
     def announce(self, change: mcp.Change) -> None:
