@@ -72,6 +72,18 @@ def test_a_task_of_another_agent_is_a_prompt_and_its_report_is_none() -> None:
     assert (request.prompt, request.done) == ("go", 1)
 
 
+def test_a_goal_is_part_of_the_message_that_goes_on_with_it() -> None:
+    """Codex 0.169 tells gpt-6.1-sol the goal once, in an output of its own."""
+    goes_on = '<codex_internal_context source="goal">\nGo on.'
+    told: list[dict[str, object]] = [
+        {"type": "function_call_output", "name": "goal_objective", "output": goal} for goal in ("count", "count again")
+    ]
+    assert read(user("go"), told[0], user(goes_on)).prompt == f"{goes_on}\ncount"
+    assert read(told[0], user(goes_on), told[1], user("go"), user(goes_on)).prompt == f"{goes_on}\ncount again"
+    assert read(told[0], user("go")).prompt == "go"
+    assert read(user(goes_on)).prompt == goes_on
+
+
 def test_the_session_is_that_of_the_thread_that_started_a_subagent() -> None:
     body = {"input": "go", "client_metadata": {"session_id": "root"}}
     assert read_request(msgspec.json.encode(body), {"thread-id": "t1"}).session == "root"

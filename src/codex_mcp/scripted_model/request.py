@@ -25,6 +25,12 @@ CONTEXT_OPENINGS = (
 )
 """How messages of role user begin that Codex itself writes; a person's prompt begins differently."""
 
+GOAL_OPENING = '<codex_internal_context source="goal">'
+"""How the message begins with which Codex goes on with a goal."""
+
+GOAL_OUTPUT = "goal_objective"
+"""The name of an output without a call, in which newer models are told the goal itself, before that message."""
+
 _CALL_ID = re.compile(r"call_[0-9a-z]+_(\d+)_\d+")
 
 
@@ -42,6 +48,7 @@ class InputItem(msgspec.Struct, frozen=True):
     type: str = "message"
     role: str = ""
     content: msgspec.Raw = msgspec.Raw(b"null")
+    name: str = ""
     call_id: str | None = None
     output: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -105,15 +112,18 @@ def _read(request: RequestBody, thread: str) -> ModelRequest:
         items = [InputItem(role="user", content=msgspec.Raw(msgspec.json.encode(items)))]
     prompts: list[str] = []
     outputs: list[tuple[int, str]] = []
+    goal = ""
     for item in items:
         if item.type == "message" and item.role == "user":
             text = _text(item.content)
             if not text.startswith(CONTEXT_OPENINGS):
-                prompts.append(text)
+                prompts.append(f"{text}\n{goal}" if goal and text.startswith(GOAL_OPENING) else text)
                 outputs = []
         elif item.type == "agent_message" and (task := _task(item.content)):
             prompts.append(task)
             outputs = []
+        elif item.type.endswith("_output") and item.name == GOAL_OUTPUT:
+            goal = _text(item.output)
         elif item.type.endswith("_output") and (call := _CALL_ID.fullmatch(item.call_id or "")):
             outputs.append((int(call[1]), _text(item.output)))
     last = max((step for step, _ in outputs), default=-1)
