@@ -1,6 +1,7 @@
 """Every requirement of the team has a test that is marked with it, unless it waits for a feature."""
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def test_a_deviation_is_explained() -> None:
     assert short == []
     assert requirements()["FR-11.2"].deviation is not None
     assert requirements()["FR-14.1"].deviation is not None
+
+
+def test_users_read_of_every_deviation() -> None:
+    page = (TESTS.parent / "docs/compatibility.md").read_text(encoding="utf-8")
+    section = page.partition("\n## The team\n")[2].partition("\n## ")[0]
+    differences = [row.split("|")[1] for row in section.splitlines() if row.startswith("|")]
+    told = set(re.findall(r"\bN?FR-[\d.]*\d", " ".join(differences)))
+    assert told == {name for name, each in requirements().items() if each.deviation is not None}
 
 
 def test_marks_are_found() -> None:
