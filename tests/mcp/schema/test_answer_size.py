@@ -1,5 +1,7 @@
 """Long answers are cut after a line, sent once, and their parts together are the answer."""
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,12 @@ from codex_mcp.mcp.schema.answer_size import (
     reader_for,
 )
 
-TEXTS = st.text(alphabet="ab\n✓😀", max_size=200)
+TEXTS = st.text(alphabet='ab\n"\\é✓😀', max_size=200)
+
+
+def size(text: str) -> int:
+    """Bytes in a message."""
+    return len(msgspec.json.encode(text)) - 2
 
 
 @given(TEXTS, st.integers(1, 50))
@@ -23,7 +30,7 @@ def test_parts_together_are_the_answer(answer: str, chars: int) -> None:
     while True:
         part = part_of(answer, read, chars)
         assert part.total == len(answer)
-        assert len(part.text) <= chars
+        assert size(part.text) <= chars or len(part.text) == 1
         parts.append(part.text)
         if part.is_last:
             break
@@ -35,8 +42,15 @@ def test_parts_together_are_the_answer(answer: str, chars: int) -> None:
 @given(TEXTS, st.integers(4, 50))
 def test_a_part_ends_after_a_line_if_one_ends_in_its_second_half(answer: str, chars: int) -> None:
     part = part_of(answer, 0, chars)
-    if not part.is_last and "\n" in answer[chars // 2 : chars]:
-        assert part.text.endswith("\n")
+    if not part.is_last:
+        assert part.text.endswith("\n") or "\n" not in part.text[len(part.text) // 2 :]
+
+
+@pytest.mark.parametrize(
+    ("letter", "fit"), [("a", 36_000), ("\n", 18_000), ('"', 18_000), ("é", 18_000), ("漢", 12_000)]
+)
+def test_a_part_holds_what_a_client_takes_that_guesses_tokens_from_bytes(letter: str, fit: int) -> None:
+    assert part_of(letter * 36_001, 0, 36_000).end == fit
 
 
 @given(TEXTS, st.integers(-5, 400))

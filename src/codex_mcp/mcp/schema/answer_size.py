@@ -9,12 +9,17 @@
 
 The beginning stands for an answer of more than SHORT characters. An answer longer than the limit is cut after a line,
 with a note. Of an error, every client shows the text.
+
+Clients count tokens, which they guess from bytes. So the limit counts a character as the bytes that it takes in JSON:
+most take one, a line's end and a quotation mark two, those of many languages two to four.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -88,11 +93,23 @@ class Part(Struct, frozen=True):
 def part_of(answer: str, begin: int, chars: int | None) -> Part:
     """At most this many characters, from this one on. A part ends after a line, unless that line is too long."""
     begin = max(0, min(begin, len(answer)))
-    if chars is None or len(answer) - begin <= chars:
+    fitting = len(answer) - begin if chars is None else _fitting(answer[begin : begin + chars], chars)
+    if begin + fitting == len(answer):
         return Part(answer[begin:], begin, len(answer), len(answer))
-    line = answer.rfind("\n", begin + chars // 2, begin + chars)
-    end = line + 1 if line >= 0 else begin + chars
+    line = answer.rfind("\n", begin + fitting // 2, begin + fitting)
+    end = line + 1 if line >= 0 else begin + fitting
     return Part(answer[begin:end], begin, end, len(answer))
+
+
+def _fitting(text: str, most: int) -> int:
+    """How many of these characters take at most so many bytes in JSON; at least one, so that every part has some."""
+    if _size(text) <= most:
+        return len(text)
+    return max(1, bisect_right(range(len(text)), most, key=lambda end: _size(text[:end])) - 1)
+
+
+def _size(text: str) -> int:
+    return len(msgspec.json.encode(text)) - len('""')
 
 
 def beginning(answer: str) -> str:
