@@ -16,7 +16,8 @@ from tests.support.http.echo_methods import EchoMethods, within
 from tests.support.http.endpoints import KEY, NoTools
 from tests.support.settings import make_settings
 
-HELLO = Initialize("2025-11-25", {"elicitation": {"form": {}}, "roots": {}}, ClientInfo("ada", "7"))
+CAPABILITIES: dict[str, object] = {"elicitation": {"form": {}}, "roots": {}, "experimental": {"codex/event": {}}}
+HELLO = Initialize("2025-11-25", {**CAPABILITIES, "sampling": {}}, ClientInfo("ada", "7"))
 IDLE = 60.0
 
 
@@ -61,7 +62,7 @@ async def test_a_restarted_server_takes_up_what_it_signed_with_what_the_client_s
         found = hub.find("ada", session_id)
         assert found is not None
         assert found.session.client.info == ClientInfo("ada", "7")
-        assert found.session.client.capabilities == {"elicitation": {"form": {}}}
+        assert found.session.client.capabilities == CAPABILITIES
         assert hub.find("ada", session_id) is found
 
 

@@ -25,6 +25,7 @@ from codex_mcp.mcp.http.evictions import to_evict
 from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery
 from codex_mcp.mcp.http.tickets import Ticket
+from codex_mcp.mcp.known_clients import asks_for_events
 from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import ID_BYTES, Origin, Session, ToolBox
 from codex_mcp.rpc.peer import Handlers, Peer
@@ -175,9 +176,8 @@ class Hub:
         if ticket is None:
             return None
         restored = self._add(principal, session_id, address, is_bus=False)
-        capabilities = {} if ticket.elicitation is None else {"elicitation": ticket.elicitation}
         info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
-        restored.session.client.introduce(info, capabilities, ticket.revision)
+        restored.session.client.introduce(info, ticket.capabilities, ticket.revision)
         with about_only(restored.session.subject):
             logger.info("session of %s restored", ticket.client_name)
         return restored
@@ -193,6 +193,8 @@ class Hub:
             client_version=params.client_info.version[:64],
             elicitation=elicitation if isinstance(elicitation, dict) else None,
             revision=mcp.negotiated(params.protocol_version),
+            has_roots=params.capabilities.get("roots") is not None,
+            takes_events=asks_for_events(params.capabilities),
         )
         return self._add(principal, tickets.written(self._key, ticket), address, is_bus=False)
 

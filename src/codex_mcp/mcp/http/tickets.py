@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.mcp.known_clients import EVENTS_CAPABILITY
 from codex_mcp.mcp.seal import seal, unseal
 
 PURPOSE = "session"
@@ -27,6 +28,19 @@ class Ticket(Struct, frozen=True):
     client_version: str = ""
     elicitation: dict[str, object] | None = None
     revision: str = ""
+    has_roots: bool = False
+    takes_events: bool = False
+    """It has asked for `codex/event` notifications."""
+
+    @property
+    def capabilities(self) -> dict[str, object]:
+        """Those of the client that the server makes use of."""
+        declared: dict[str, object] = {
+            "elicitation": self.elicitation,
+            "roots": {} if self.has_roots else None,
+            "experimental": {EVENTS_CAPABILITY: {}} if self.takes_events else None,
+        }
+        return {name: value for name, value in declared.items() if value is not None}
 
 
 def written(key: bytes, ticket: Ticket) -> str:
