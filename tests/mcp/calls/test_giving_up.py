@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from codex_mcp.base.logs import Subject
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.mcp.calls.call import Call, CallRequest
-from codex_mcp.mcp.calls.client_budgets import MAX_LEARNED, LearnedLimits, silent_limit, usual_limit
+from codex_mcp.mcp.calls.client_budgets import MAX_LEARNED, LearnedLimits, Whose, silent_limit, usual_limit
 from codex_mcp.mcp.client import Client
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.mcp.calls.test_waiting import all_gone, begin, gate, result_at, seen
@@ -185,14 +187,25 @@ def test_a_connection_lost_at_an_unusual_time_teaches_nothing() -> None:
 
 
 def test_the_shortest_limit_counts_and_a_hopeless_one_is_not_learned() -> None:
-    limits = LearnedLimits()
+    limits, frame = LearnedLimits(), Whose("local", "frame", has_progress_token=True)
     for seconds in (300, 60, 120, 0.3):
-        limits.gave_up("frame", seconds, has_progress_token=True)
-    assert limits.deadline("Frame", has_progress_token=True) == 50
-    assert limits.deadline("frame", has_progress_token=False) is None
+        limits.gave_up(frame, seconds)
+    assert limits.deadline(frame) == 50
+    assert limits.deadline(replace(frame, has_progress_token=False)) is None
     for number in range(2 * MAX_LEARNED):
-        limits.gave_up(f"client {number}", 60, has_progress_token=True)
-    assert limits.deadline("frame", has_progress_token=True) is None
+        limits.gave_up(replace(frame, client=f"client {number}"), 60)
+    assert limits.deadline(frame) is None
+
+
+def test_what_a_client_of_one_principal_does_teaches_nothing_about_those_of_another() -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        limits = LearnedLimits()
+        first = waiting_call(limits, "Claude-Code", principal="alice")
+        await clock.advance(1, step=0.5)
+        first.cancelled(TIME_OUTS[0])
+        assert waiting_call(limits, "claude-code", principal="alice").patience(None) == 0.5
+        assert waiting_call(limits, "claude-code", principal="bob").patience(None) == 1500
 
 
 @pytest.mark.parametrize(("seconds", "limit"), [(4.99, None), (5.0, 5), (5.6, 5), (5.8, None), (60.1, 60), (299, None)])

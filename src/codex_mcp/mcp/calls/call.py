@@ -19,7 +19,7 @@ from codex_mcp.base.settings.kinds import Events, OnClientTimeout
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Obstacle, Step, Unattended
-from codex_mcp.mcp.calls.client_budgets import LearnedLimits, silent_limit, soft_deadline_for, usual_limit
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits, Whose, silent_limit, soft_deadline_for, usual_limit
 from codex_mcp.mcp.calls.progress import Heartbeat
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.known_clients import is_time_out, known_client
@@ -171,7 +171,7 @@ class Call:
 
     def _gave_up(self, limit: float | None) -> None:
         if limit is not None:
-            self._limits.gave_up(self._client.name, limit, has_progress_token=self._has_token)
+            self._limits.gave_up(self._whose, limit)
         self.has_left = True
         for waiter in (self._follows, self._only_waits):
             if waiter is not None:
@@ -184,6 +184,10 @@ class Call:
     @property
     def _has_token(self) -> bool:
         return not isinstance(self._progress_token, UnsetType)
+
+    @property
+    def _whose(self) -> Whose:
+        return Whose(self.principal, self._client.name.lower(), self._has_token)
 
     def answer_unread(self) -> None:
         self.is_unread = True
@@ -218,7 +222,7 @@ class Call:
         limit = asked or None
         if asked is None:
             limit = soft_deadline_for(self._client.name, self._settings, has_progress_token=self._has_token)
-        learned = self._limits.deadline(self._client.name, has_progress_token=self._has_token)
+        learned = self._limits.deadline(self._whose)
         limits = [each for each in (limit, learned) if each is not None]
         return max(0.0, min(limits) - self._elapsed) if limits else None
 

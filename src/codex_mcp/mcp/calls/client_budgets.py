@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
+from msgspec import Struct
+
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.known_clients import known_client
 
@@ -49,22 +51,30 @@ def silent_limit(seconds: float) -> float | None:
     return max((limit for limit in USUAL_LIMITS if limit <= seconds - THINKING), default=USUAL_LIMITS[0])
 
 
+class Whose(Struct, frozen=True):
+    """Whose calls have one limit. Names are chosen by clients, so they count for their own principal alone."""
+
+    principal: str
+    client: str
+    """Its name, in lower case."""
+    has_progress_token: bool
+
+
 class LearnedLimits:
-    """How long each client was seen to wait, by its name and by whether its calls had a progress token."""
+    """How long each client was seen to wait."""
 
     def __init__(self) -> None:
-        self._limits: OrderedDict[tuple[str, bool], float] = OrderedDict()
+        self._limits: OrderedDict[Whose, float] = OrderedDict()
 
-    def gave_up(self, client_name: str, seconds: float, *, has_progress_token: bool) -> None:
+    def gave_up(self, whose: Whose, seconds: float) -> None:
         """A client gave a call up after so many seconds."""
-        key = (client_name.lower(), has_progress_token)
         if seconds >= SHORTEST:
-            self._limits[key] = min(seconds, self._limits.get(key, seconds))
-            self._limits.move_to_end(key)
+            self._limits[whose] = min(seconds, self._limits.get(whose, seconds))
+            self._limits.move_to_end(whose)
         if len(self._limits) > MAX_LEARNED:
             self._limits.popitem(last=False)
 
-    def deadline(self, client_name: str, *, has_progress_token: bool) -> float | None:
+    def deadline(self, whose: Whose) -> float | None:
         """Seconds after which a call must be answered, so that the answer arrives in time; None: not learned."""
-        limit = self._limits.get((client_name.lower(), has_progress_token))
+        limit = self._limits.get(whose)
         return None if limit is None else limit - min(10.0, max(0.5, limit / 5))
