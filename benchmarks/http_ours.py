@@ -59,6 +59,9 @@ class NoCodex:
     def caller_left(self, caller: str, client: str) -> None:
         """Nothing was left."""
 
+    def caller_came(self, caller: str) -> None:
+        """Nobody was gone."""
+
     limits = LearnedLimits()
 
 

@@ -52,7 +52,10 @@ class ToolBox(Protocol):
         """The answer to a call did not reach this caller; it is news again."""
 
     def caller_left(self, caller: str, client: str) -> None:
-        """The session of this caller, who is this client, has ended."""
+        """The session of this caller, who is this client, has ended, or lost its connections."""
+
+    def caller_came(self, caller: str) -> None:
+        """It has a connection."""
 
     limits: LearnedLimits
     """How long clients wait."""

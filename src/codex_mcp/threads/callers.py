@@ -26,13 +26,17 @@ class Callers:
         self._left: OrderedDict[str, str] = OrderedDict()
 
     def left(self, caller: str, client: str) -> None:
-        """The session of this caller has ended; another one of the same client may collect what it has left."""
+        """This caller's session has ended or lost its connections; others of its client may collect its answers."""
         self._left[caller] = client
         if len(self._left) > CALLERS_KEPT:
             self._left.popitem(last=False)
 
+    def came(self, caller: str) -> None:
+        """This caller is there, perhaps again."""
+        self._left.pop(caller, None)
+
     def left_by(self, client: str | None) -> frozenset[str]:
-        """The callers of ended sessions of this client; None: of any client."""
+        """The callers of such sessions of this client; None: of any client."""
         return frozenset(caller for caller, each in self._left.items() if client in (None, each))
 
     def note(self, caller: str, thread_id: str) -> None:

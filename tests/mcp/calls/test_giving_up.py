@@ -104,30 +104,68 @@ async def test_without_a_session_a_lost_connection_leaves_the_turn_unless_it_is_
         assert turn["status"] == status
 
 
+async def entered(port: int, name: str) -> Door:
+    """A client of this name with a session."""
+    door = await shake_hands(port)
+    hello = initialize()
+    hello["params"]["clientInfo"]["name"] = name
+    answer = await Door(port, accept=door.headers["accept"]).ask("POST", hello)
+    door.headers["mcp-session-id"] = answer.headers["mcp-session-id"]
+    return door
+
+
 @pytest.mark.parametrize(("other", "found"), [("frame", ["one"]), ("another", [])])
 async def test_what_an_ended_session_has_not_collected_another_one_of_the_same_client_does(
     tmp_path: Path, other: str, found: list[str]
 ) -> None:
     """Frameworks that open a session for each call end it while the agent works."""
     async with scripted_http_server(tmp_path) as (server, model):
-
-        async def entered(name: str) -> Door:
-            door = await shake_hands(server.port)
-            hello = initialize()
-            hello["params"]["clientInfo"]["name"] = name
-            answer = await Door(server.port, accept=door.headers["accept"]).ask("POST", hello)
-            door.headers["mcp-session-id"] = answer.headers["mcp-session-id"]
-            return door
-
-        first = await entered("frame")
+        first = await entered(server.port, "frame")
         await result_at(first, call(1, "codex", {"prompt": gate("one"), "background": True}))
         assert (await first.ask("DELETE")).status == 200
         model.release("one")
-        second = await entered(other)
+        second = await entered(server.port, other)
         assert seen(await result_at(second, call(1, "codex_wait"))) == (found, 0)
         assert seen(await result_at(second, call(2, "codex_wait"))) == ([], 0)
-        third = await entered("frame")
+        third = await entered(server.port, "frame")
         assert seen(await result_at(third, call(1, "codex_wait"))) == ([] if found else ["one"], 0)
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+async def test_what_a_killed_client_has_not_collected_the_next_one_of_its_name_does(
+    tmp_path: Path, *, is_background: bool
+) -> None:
+    """It cannot end its session. Its connections are lost: that of its call, or its standing stream."""
+    async with scripted_http_server(tmp_path, "--quiet-time", "0.01") as (server, model):
+        killed, next_one = await entered(server.port, "frame"), await entered(server.port, "frame")
+        asked = call(1, "codex", {"prompt": gate("one"), "background": is_background, "events": "standard"})
+        if is_background:
+            async with killed.stream("GET"):
+                await result_at(killed, asked)
+                assert seen(await result_at(next_one, call(1, "codex_wait"))) == ([], 0), "it is still there"
+        else:
+            async with killed.stream("POST", asked):
+                await model.wait_for_gate("one")
+        await all_gone(server, "streams")
+        waiting = result_at(next_one, call(2, "codex_wait"))
+        model.release("one")
+        assert seen(await waiting) == (["one"], 0)
+        assert seen(await result_at(next_one, call(3, "codex_wait"))) == ([], 0)
+
+
+async def test_a_client_whose_connection_comes_back_collects_its_answers_itself(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path) as (server, model):
+        first, other = await entered(server.port, "frame"), await entered(server.port, "frame")
+        async with first.stream("GET"):
+            await result_at(first, call(1, "codex", {"prompt": gate("one"), "background": True}))
+        await all_gone(server, "streams")
+        async with first.stream("GET"):
+            model.release("one")
+            assert seen(await result_at(first, call(2, "codex_wait"))) == (["one"], 0)
+            await result_at(first, call(3, "codex", {"prompt": gate("two"), "background": True}))
+            assert seen(await result_at(other, call(1, "codex_wait"))) == ([], 0)
+            model.release("two")
+            assert seen(await result_at(first, call(4, "codex_wait"))) == (["two"], 0)
 
 
 # -- after the answer -------------------------------------------------------------------------------------------------
@@ -152,11 +190,17 @@ async def test_a_cancel_after_the_answer_repeats_it_only_if_the_client_had_not_w
 
 
 def waiting_call(
-    limits: LearnedLimits, name: str = "frame", tool: str = "codex", arguments: Json | None = None
+    limits: LearnedLimits,
+    name: str = "frame",
+    tool: str = "codex",
+    arguments: Json | None = None,
+    principal: str = LOCAL,
 ) -> Call:
     client = Client(plain_peer())
     client.introduce(ClientInfo(name, "1"), {})
-    request = CallRequest(1, CallTool(tool, arguments or {}, Meta(progress_token=UNSET)), Subject())
+    request = CallRequest(
+        1, CallTool(tool, arguments or {}, Meta(progress_token=UNSET)), Subject(), principal=principal
+    )
     return Call(client, request, make_settings(codex_home="unused").calls, limits)
 
 

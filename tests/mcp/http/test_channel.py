@@ -7,7 +7,7 @@ import pytest
 
 from codex_mcp.base.futures import Waiter
 from codex_mcp.base.settings.kinds import SlowReader
-from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
+from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits, Reading
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.message_ring import MOST_VITAL
 from codex_mcp.rpc.channel import FrameKind
@@ -237,7 +237,7 @@ async def test_questions_that_nobody_ever_came_for_do_not_fill_the_memory() -> N
 
 async def test_an_answer_that_no_connection_is_there_to_read_is_told() -> None:
     unread = list[Id]()
-    channel = HttpChannel("id", answer_unread=unread.append)
+    channel = HttpChannel("id", reading=Reading(unread.append))
     channel.reader_came(expected(channel, 1))
     expected(channel, 2)
     for request_id in (1, 2, "by socket"):

@@ -38,6 +38,9 @@ class NoTools:
     def caller_left(self, caller: str, client: str) -> None:
         """Nothing was left."""
 
+    def caller_came(self, caller: str) -> None:
+        """Nobody was gone."""
+
     limits = LearnedLimits()
 
     def warm_up(self) -> None:

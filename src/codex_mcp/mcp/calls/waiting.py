@@ -220,8 +220,12 @@ class Waiter:
         self._reported.add(call.caller, (call.request_id, "cancelled"), [turn.name])
 
     def caller_left(self, caller: str, client: str) -> None:
-        """Let other sessions of this client collect what the ended session of this caller has not."""
+        """Let other sessions of this client collect what the ended or lost session of this caller has not."""
         self._callers.left(caller, client)
+
+    def caller_came(self, caller: str) -> None:
+        """Its session is there, and collects by itself what it asked for."""
+        self._callers.came(caller)
 
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """Make the contents of an answer news again that did not reach its caller."""
@@ -275,9 +279,9 @@ class NamedThreads:
 def own_turns(
     threads: Threads, principal: str, caller: str, client: str | None = None
 ) -> list[tuple[Thread, tuple[Turn, ...]]]:
-    """The turns that this caller asked for, by thread, and those that ended sessions of this client did not collect.
+    """The turns that this caller asked for, by thread, and those that lost sessions of this client did not collect.
 
-    Some clients open a session for each call. None stands for any client.
+    Some clients open a session for each call, and any may be killed. None stands for any client.
     """
     left = threads.callers.left_by(client)
 

@@ -59,6 +59,17 @@ def limits_of(settings: HttpSettings, outbox_bytes: int) -> Limits:
 DEFAULTS: Final = Limits()
 
 
+class Reading(Struct, frozen=True):
+    """Who is told of what the client reads."""
+
+    answer_unread: Callable[[Id], None] = lambda _: None
+    """No connection was there to read the answer to this request."""
+    client_left: Callable[[], None] = lambda: None
+    """The last connection is lost on which the client was waiting."""
+    client_came: Callable[[], None] = lambda: None
+    """It has a connection, perhaps again."""
+
+
 class HttpChannel:
     def __init__(
         self,
@@ -67,9 +78,8 @@ class HttpChannel:
         backlog: Backlog | None = None,
         *,
         spoke: bool = False,
-        answer_unread: Callable[[Id], None] = lambda _: None,
+        reading: Reading | None = None,
     ) -> None:
-        """`answer_unread` is called with a request whose answer no connection was there to read."""
         self.id = session_id
         self._limits = limits
         self._delivery = Delivery(limits.most_bytes, backlog or Backlog())
@@ -99,7 +109,8 @@ class HttpChannel:
         self._streams = 0
         self._closed = False
         self._unheard: list[tuple[Id, Waiter]] = []
-        self._answer_unread = answer_unread
+        self._reading = reading or Reading()
+        self._is_gone = True
 
     def __repr__(self) -> str:
         return f"<HttpChannel {self.id}: {len(self._posts)} requests, {len(self.subscribers)} subscribers>"
@@ -159,11 +170,17 @@ class HttpChannel:
     def reader_came(self, stream: LiveStream) -> None:
         self.readers += 1
         stream.add_reader()
+        if self._is_gone:
+            self._is_gone = False
+            self._reading.client_came()
 
     def reader_left(self, stream: LiveStream) -> None:
         self.readers -= 1
         stream.remove_reader()
         self._tell_unheard()
+        if not self.readers and (stream is self.standing or self.request_of(stream) is not None):
+            self._is_gone = True
+            self._reading.client_left()
 
     def is_heard(self, about: Id) -> bool:
         """Does a connection read what the client is asked about this request?"""
@@ -221,7 +238,7 @@ class HttpChannel:
         stream = self._posts.get(about) if about is not None else None
         is_read = bool(self.subscribers) or (stream is not None and stream.readers > 0)
         if final and not is_read and about is not None:
-            self._answer_unread(about)
+            self._reading.answer_unread(about)
         if stream is None or (about in self._answer_only and not final):
             if not final:
                 self._put_standing(frame, vital=vital)

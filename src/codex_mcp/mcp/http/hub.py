@@ -19,7 +19,7 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http import tickets
-from codex_mcp.mcp.http.channel import HttpChannel, limits_of
+from codex_mcp.mcp.http.channel import HttpChannel, Reading, limits_of
 from codex_mcp.mcp.http.ended_sessions import EndedSessions
 from codex_mcp.mcp.http.evictions import to_evict
 from codex_mcp.mcp.http.streams.backlog import Backlog
@@ -59,17 +59,21 @@ class TooManySessions(Exception):
 
 
 class HubSession:
-    __slots__ = ("_methods", "address", "channel", "id", "is_bus", "peer", "principal", "session")
+    __slots__ = ("_methods", "_tools", "address", "channel", "id", "is_bus", "peer", "principal", "session")
 
     def __init__(self, hub: Hub, principal: str, session_id: str, address: str, *, is_bus: bool) -> None:
         """`is_bus`: it was created on the bus, with an id of the client's choice. `address`: where it was opened."""
         self.id = session_id
         self.address = address
         self.is_bus = is_bus
-        self._methods = hub.methods
+        self._methods, self._tools = hub.methods, hub.tools
         # Any other session begins with a message of its client, whose answer is the id.
         self.channel = HttpChannel(
-            session_id, hub.limits, hub.backlog, spoke=not is_bus, answer_unread=self._answer_unread
+            session_id,
+            hub.limits,
+            hub.backlog,
+            spoke=not is_bus,
+            reading=Reading(self._answer_unread, self._client_left, self._client_came),
         )
         logged_channel = watched(self.channel, "client")
         handlers = Handlers(self._request_received, self._notification_received)
@@ -106,6 +110,12 @@ class HubSession:
 
     def _answer_unread(self, request_id: Id) -> None:
         self.session.answer_unread(request_id)
+
+    def _client_came(self) -> None:
+        self._tools.caller_came(self.session.caller)
+
+    def _client_left(self) -> None:
+        self._tools.caller_left(self.session.caller, self.session.client.name)
 
 
 class Hub:

@@ -64,6 +64,7 @@ class Tools:
         self._follower = follower
         self.answer_lost = follower.waiter.answer_lost
         self.caller_left = follower.waiter.caller_left
+        self.caller_came = follower.waiter.caller_came
         self.limits = LearnedLimits()
         self.warm_up = warm_up
         self._at_once = at_once or {}
