@@ -35,8 +35,10 @@ class TurnLooks:
         self._codex_home = codex_home
         self._starts: WeakKeyDictionary[object, Start] = WeakKeyDictionary()
         self._running: WeakSet[object] = WeakSet()
+        self._looked_at: WeakSet[object] = WeakSet()
+        """Turns that have ended, while git looks at what they have left."""
         self._overlapping: WeakSet[object] = WeakSet()
-        """Turns beside which another one ran in the same checkout."""
+        """Turns of which another one in the same checkout may have changed files."""
         self._tasks = TaskSet()
         self._is_closed = False
 
@@ -46,10 +48,14 @@ class TurnLooks:
         if position is None:
             return
         self._starts[turn] = Start(position, time.time_ns())
-        others = [other for other in self._running if self._starts[other].position.root == position.root]
+        others = self._beside(self._running, position.root)
         if others:
             self._overlapping.update([turn, *others])
+        self._overlapping.update(self._beside(self._looked_at, position.root))
         self._running.add(turn)
+
+    def _beside(self, turns: Iterable[object], root: str) -> list[object]:
+        return [turn for turn in turns if self._starts[turn].position.root == root]
 
     def end(self, turn: object) -> None:
         """Its commands run no longer."""
@@ -64,20 +70,21 @@ class TurnLooks:
         start = self._starts.get(turn)
         if start is None or self._is_closed:
             return None
-        is_alone = turn not in self._overlapping
-        return self._tasks.spawn(
-            self._look(start, base, looked, is_alone=is_alone), name=f"look at {start.position.root}"
-        )
+        self._looked_at.add(turn)
+        return self._tasks.spawn(self._look(turn, start, base, looked), name=f"look at {start.position.root}")
 
-    async def _look(self, start: Start, base: str | None, looked: Looked, *, is_alone: bool) -> None:
+    async def _look(self, turn: object, start: Start, base: str | None, looked: Looked) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 files, work, warning = await in_thread(_seen, start, base, self._codex_home)
+                is_alone = turn not in self._overlapping
                 looked([replace(file, is_certain=is_alone) for file in files], work, warning)
         except (Explained, OSError, ValueError, TimeoutError) as exc:
             why = str(exc) or f"git took longer than {PATIENCE:g} s"
             logger.warning("cannot see what commands changed in %s: %s", start.position.root, why)
             looked((), None, f"filesChanged has patches only: {why}")
+        finally:
+            self._looked_at.discard(turn)
 
     async def aclose(self) -> None:
         self._is_closed = True
