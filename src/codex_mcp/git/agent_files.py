@@ -146,20 +146,17 @@ def _refs(here: int) -> dict[str, str]:
 
 
 def _files(folder: int, path: str, left: list[int], depth: int) -> Iterator[str]:
-    for name in os.listdir(folder)[:MOST_REFS]:
-        left[0] -= 1
-        if left[0] < 0 or not depth:
-            return
-        try:
-            kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-        except OSError:
-            continue
-        if stat.S_ISREG(kind):
-            yield f"{path}/{name}"
-        elif stat.S_ISDIR(kind):
-            with _folder(folder, name) as below:
-                if below is not None:
-                    yield from _files(below, f"{path}/{name}", left, depth - 1)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            left[0] -= 1
+            if left[0] < 0 or not depth:
+                return
+            if entry.is_file(follow_symlinks=False):
+                yield f"{path}/{entry.name}"
+            elif entry.is_dir(follow_symlinks=False):
+                with _folder(folder, entry.name) as below:
+                    if below is not None:
+                        yield from _files(below, f"{path}/{entry.name}", left, depth - 1)
 
 
 def _logged(here: int, name: str) -> list[str]:
