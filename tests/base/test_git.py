@@ -10,7 +10,6 @@ from codex_mcp.base.git import (
     Checkout,
     Position,
     checkout_around,
-    folders_of_trust,
     packed_commit,
     position_of,
 )
@@ -201,40 +200,3 @@ def test_outside_of_a_checkout_there_is_no_position(tmp_path: Path) -> None:
     assert position_of(str(tmp_path)) is None
     git(tmp_path, "init", "-q", "--bare")
     assert position_of(str(tmp_path)) is None
-
-
-def test_a_worktree_is_trusted_with_its_repository(repository: Path) -> None:
-    tree = repository.parent / "tree"
-    git(repository, "worktree", "add", "-q", "-b", "side", str(tree))
-    assert folders_of_trust(str(tree)) == [str(tree), str(repository)]
-    assert folders_of_trust(str(repository)) == [str(repository)]
-    assert folders_of_trust(str(repository.parent)) == []
-
-
-@pytest.mark.parametrize("way", ["links before ..", "a folder of its own", "a file that names a link"])
-def test_a_checkout_that_calls_a_trusted_repository_its_own_is_not_trusted(repository: Path, way: str) -> None:
-    """git follows a link before it follows `..`, so a text may name one folder and mean another."""
-    hostile = repository.parent / "hostile"
-    hostile.mkdir()
-    git(hostile, "init", "-q", "-b", "main")
-    git(hostile, "commit", "-q", "--allow-empty", "-m", "first")
-    inner = hostile / "a/b"
-    inner.mkdir(parents=True)
-    (hostile / "link").symlink_to(inner)
-    if way == "links before ..":
-        (hostile / ".git").rename(hostile / "alpha")
-        (hostile / "alpha").rename(hostile / "a/alpha")
-        git(hostile, "init", "-q", "-b", "main")
-        text = f"{hostile}/link/../../alpha/.git"
-        (hostile / "alpha").mkdir()
-        (hostile / "a/alpha").rename(hostile / "alpha/.git")
-        (hostile / ".git/commondir").write_text(text)
-        assert os.path.normpath(text) == str(repository / ".git")
-        assert git(hostile, "rev-parse", "--git-common-dir") == str(hostile / "alpha/.git")
-    elif way == "a folder of its own":
-        (hostile / ".git/commondir").write_text(f"{repository}/.git\n")
-    else:
-        (hostile / ".git").rename(inner.parent / "worktrees")
-        (hostile / ".git").write_text(f"gitdir: {hostile}/link/../worktrees\n")
-        (inner.parent / "worktrees/commondir").write_text(f"{repository}/.git\n")
-    assert str(repository) not in folders_of_trust(str(hostile))

@@ -177,7 +177,7 @@ def test_lists_of_git_are_read() -> None:
 def test_a_git_that_takes_too_long_is_stopped(checkout: Path) -> None:
     waits = f"alias.wait=!{sys.executable} -c 'import time; time.sleep(99)'"
     with pytest.raises(GitFailed, match=r"took longer than 0\.2 s"):
-        Git(str(checkout), is_trusted=True).run("-c", waits, "wait", patience=0.2)
+        Git.sealed(str(checkout), {}, {}).run("-c", waits, "wait", patience=0.2)
     with pytest.raises(GitFailed, match="cannot run git"):
         Git(str(checkout / "nowhere")).run("rev-parse")
 
@@ -187,12 +187,12 @@ def test_many_errors_of_one_kind_are_shortened_and_a_full_disk_is_named(
 ) -> None:
     """git says of each file that it cannot write it, and never why."""
     fails = "alias.fail=!for i in $(seq 25); do echo unable to write file $i >&2; done; exit 1"
-    words = Git(str(checkout), is_trusted=True).run("-c", fails, "fail").errors
+    words = Git.sealed(str(checkout), {}, {}).run("-c", fails, "fail").errors
     assert words.count("unable to write file") == 5
     assert "space" not in words
     full = os.statvfs_result((4096, 4096, 1000, 0, 0, 1000, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: full)
-    assert Git(str(checkout), is_trusted=True).run("-c", fails, "fail").errors.endswith("No space is left on the disk.")
+    assert Git.sealed(str(checkout), {}, {}).run("-c", fails, "fail").errors.endswith("No space is left on the disk.")
 
 
 @pytest.mark.parametrize("place", ["submodule", "repository", "included"])
@@ -224,7 +224,7 @@ def test_no_setting_of_a_repository_or_of_a_submodule_runs_a_program(
             f'[diff]\n\texternal = {mark}\n\tsubmodule = diff\n[diff "x"]\n\ttextconv = {mark}\n\tcommand = {mark}\n'
         )
         for event in ("post-index-change", "reference-transaction", "pre-auto-gc"):
-            file.write(f'[hook "{event}"]\n\tevent = {event}\n\tcommand = {mark}\n')
+            file.write(f'[hook "on-{event}"]\n\tevent = {event}\n\tcommand = {mark}\n')
         file.write(f"[gpg]\n\tprogram = {mark}\n[log]\n\tshowSignature = true\n[credential]\n\thelper = !{mark}\n")
     start = begun(checkout)
     base = git(checkout, "rev-parse", "HEAD~1")

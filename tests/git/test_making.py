@@ -245,18 +245,59 @@ def test_a_worktree_of_an_earlier_version_is_left_alone(checkout: Path) -> None:
     assert (Path(worktree.path) / "a").exists()
 
 
-@pytest.mark.parametrize("trust", ["trusted", "untrusted"])
-def test_hooks_and_filters_of_a_repository_run_only_if_the_user_trusts_it(checkout: Path, trust: str) -> None:
-    is_trusted = trust == "trusted"
+def test_no_hook_or_filter_of_a_repository_runs(checkout: Path) -> None:
+    """They may be scripts among the files of the checkout, which other agents write."""
     commit(checkout, ".gitattributes", "* filter=evil diff=evil\n")
     damage = checkout.parent / "damage"
-    for hook in ("post-checkout", "reference-transaction"):
-        (checkout / ".git/hooks" / hook).write_text(f"#!/bin/sh\necho hook >>{damage}\n")
-        (checkout / ".git/hooks" / hook).chmod(0o755)
+    git(checkout, "config", "core.hooksPath", ".husky")
+    for folder in (checkout / ".git/hooks", checkout / ".husky"):
+        folder.mkdir(exist_ok=True)
+        for hook in ("post-checkout", "reference-transaction", "post-index-change"):
+            (folder / hook).write_text(f"#!/bin/sh\necho hook >>{damage}\n")
+            (folder / hook).chmod(0o755)
     for key in ("filter.evil.smudge", "filter.evil.clean", "filter.a=b.smudge"):
         git(checkout, "config", key, f"echo filter >>{damage}; cat")
     git(checkout, "config", "core.fsmonitor", f"echo monitor >>{damage}; false")
-    make(replace(asked(checkout), is_trusted=is_trusted))
-    assert damage.exists() == is_trusted
-    if is_trusted:
-        assert {"hook", "filter"} <= set(damage.read_text().split())
+    git(checkout, "config", "hook.evil.command", f"echo hook >>{damage}")
+    git(checkout, "config", "--add", "hook.evil.event", "reference-transaction")
+    worktree = made(checkout)
+    agents_commit(worktree.path, "first", "x\n")
+    publish(worktree)
+    assert close(worktree).why is None
+    assert not damage.exists()
+
+
+@pytest.mark.parametrize("link", ["logs/refs/heads/codex/arch", "logs/refs/heads/codex", "logs/refs/heads", "logs"])
+def test_a_log_that_is_a_link_is_not_written(checkout: Path, link: str) -> None:
+    """Whoever has packed the repository may have put a link there, and his name into its settings."""
+    outside = checkout.parent / "outside"
+    outside.mkdir()
+    end = "logs/refs/heads/codex/arch".removeprefix(link)
+    victim = outside / end.removeprefix("/") if end else outside / ".bashrc"
+    victim.parent.mkdir(parents=True, exist_ok=True)
+    victim.write_text("precious\n")
+    git(checkout, "config", "user.name", "$(touch mark)")
+    path = checkout / ".git" / link
+    shutil.rmtree(path, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(outside if end else victim)
+    worktree = made(checkout)
+    agents_commit(worktree.path, "first", "x\n")
+    assert publish(worktree).trouble is None
+    agents_git(worktree.path, "branch", "-m", "renamed")
+    assert publish(worktree).worktree.branch == "codex/renamed"
+    assert close(worktree).why is None
+    assert victim.read_text() == "precious\n"
+
+
+@pytest.mark.parametrize("link", ["refs/heads/codex", "refs/heads"])
+def test_a_folder_of_branches_that_is_a_link_is_named(checkout: Path, link: str) -> None:
+    outside = checkout.parent / "outside"
+    path = checkout / ".git" / link
+    path.mkdir(exist_ok=True)
+    path.rename(outside)
+    path.symlink_to(outside)
+    with pytest.raises(GitFailed, match="is a link"):
+        made(checkout)
+    assert not (outside / "arch").exists()
+    assert not (outside / "codex").exists()

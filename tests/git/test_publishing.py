@@ -351,7 +351,7 @@ def test_the_settings_of_the_user_s_repository_name_no_program_in_the_view(check
     git(checkout, "config", "filter.x.clean", "./clean.sh")
     git(checkout, "config", "core.fsmonitor", "./clean.sh")
     git(checkout, "config", "remote.origin.url", "https://example.com/x.git")
-    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"), is_trusted=True)).worktree
+    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
     folder = Path(worktree.path)
     (folder / ".husky").mkdir()
     for name in (".husky/post-index-change", ".husky/pre-commit", ".husky/reference-transaction", "clean.sh"):

@@ -12,7 +12,7 @@ RUN = """
 import sys, threading
 from codex_mcp.git.running import Git
 folder, pipe = sys.argv[1:]
-run = lambda: Git(folder, is_trusted=True).run("hash-object", pipe, patience=1000)
+run = lambda: Git.sealed(folder, {}, {}).run("hash-object", pipe, patience=1000)
 threading.Thread(target=run, daemon=True).start()
 sys.stdin.read()
 """
@@ -44,7 +44,7 @@ from codex_mcp.git.running import Git
 folder, pipe = sys.argv[1:]
 async def main():
     assert await start_guard("a mark of no core") is not None
-    run = lambda: Git(folder, is_trusted=True).run("hash-object", pipe, patience=1000)
+    run = lambda: Git.sealed(folder, {}, {}).run("hash-object", pipe, patience=1000)
     threading.Thread(target=run, daemon=True).start()
     await asyncio.Event().wait()
 asyncio.run(main())

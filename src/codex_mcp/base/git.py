@@ -68,19 +68,6 @@ def position_of(folder: str) -> Position | None:
     return Position(root, git, common, ref, commit if _COMMIT.fullmatch(commit) else None)
 
 
-def folders_of_trust(folder: str) -> list[str]:
-    """The folders of which the user must trust one, so that programs of the repository around this folder may run.
-
-    They are the checkout, and the one whose worktree it is. A checkout that only says so is not: the repository must
-    hold its git folder. All are real paths, because git follows links before it follows `..`.
-    """
-    position = position_of(folder)
-    if position is None:
-        return []
-    is_worktree = os.path.dirname(position.git) == os.path.join(position.common, "worktrees")
-    return [position.root, *([os.path.dirname(position.common)] if is_worktree else [])]
-
-
 def packed_commit(position: Position) -> str | None:
     """The commit of a branch in the file of packed branches, which can be long. A later commit does not change it."""
     if position.ref is None:

@@ -35,6 +35,7 @@ MOST_PARTS: Final = 16
 """Shared parts of an index that are linked. Git keeps those of the last two weeks."""
 
 NO_BRANCH: Final = b"ref: refs/heads/none\n"
+"""What HEAD says where nothing is checked out."""
 
 
 @contextlib.contextmanager
@@ -59,7 +60,7 @@ def comparing(position: Position, home: str, *, copies_index: bool = False) -> I
             "GIT_SHALLOW_FILE": os.path.join(position.common, "shallow"),
             "GIT_INDEX_FILE": os.path.join(folder if copies_index else position.git, "index"),
         }
-        yield Git.sealed(position.root, places, guard.allowed(listed, is_trusted=False, away=folder))
+        yield Git.sealed(position.root, places, guard.allowed(listed, away=folder))
 
 
 def head_of(position: Position, user: Git) -> str | None:

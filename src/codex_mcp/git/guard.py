@@ -1,10 +1,10 @@
 """Pure. The environment in which git runs nothing that a repository chooses: no hooks, filters, monitors or helpers.
 
-Until the user trusts its folder, a repository may come from anywhere. Its `.git/config` and `.gitattributes` may name
-programs, and even `git status` would run some of them. There are three ways to run git:
+A repository may come from anywhere. Its `.git/config` and `.gitattributes` may name programs, and even `git status`
+would run some of them. That the user trusts a repository changes nothing: the programs that it names are often scripts
+among its files, which agents write. There are two ways to run git:
 
-    trusted     as the user would, with all settings
-    lookups     only LOOKUPS, with the repository's settings except hooks and monitors
+    lookups     only LOOKUPS, with the repository's settings
     sealed      everything, in a git folder of ours, with ALLOWED settings only
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 ALWAYS: Final = {
@@ -30,10 +30,9 @@ ALWAYS: Final = {
 }
 """Settings for every repository: what we read must look the same everywhere, and nothing may go on afterwards."""
 
-UNTRUSTED: Final = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "diff.submodule": "short"}
+NO_PROGRAMS: Final = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "diff.submodule": "short"}
 
 FILTER: Final = "filter."
-HOOK: Final = "hook."
 PROGRAMS: Final = ("clean", "smudge", "process")
 OBJECT_FORMAT: Final = "extensions.objectformat"
 OWN_SCOPES: Final = ("local", "worktree")
@@ -43,11 +42,11 @@ OWN_SCOPES: Final = ("local", "worktree")
 LOOKUPS: Final = frozenset(
     {
         *("cat-file", "config", "for-each-ref", "ls-tree", "merge-base", "remote", "rev-list", "rev-parse"),
-        *("symbolic-ref", "update-ref"),
+        "symbolic-ref",
     }
 )
-"""What git may do with the settings of a repository that the user does not trust. None of it looks at the files of a
-checkout, so no filter, converter or diff program can run; what does, runs sealed, in a git folder of ours."""
+"""What git may do with the settings of a repository. None of it looks at the files of a checkout or changes anything,
+so no filter, converter, diff program or hook can run; what does, runs sealed, in a git folder of ours."""
 
 ALLOWED: Final = frozenset(
     {
@@ -61,15 +60,15 @@ ALLOWED: Final = frozenset(
 program. The user's own configuration can also define filters, such as that of Git LFS."""
 
 
-def allowed(listed: bytes, *, is_trusted: bool, away: str) -> dict[str, str]:
+def allowed(listed: bytes, *, away: str) -> dict[str, str]:
     """The settings that count, from `git config --list --show-scope -z`.
 
     Filters of the user run in the folder `away`, not among the files: `python -m x` would take its program from there.
     """
     return {
-        key: value if scope in OWN_SCOPES or not key.startswith(FILTER) else _run_in(away, key, value)
+        key: _run_in(away, key, value) if key.startswith(FILTER) else value
         for scope, key, value in _entries(listed)
-        if key in ALLOWED or (key.startswith(FILTER) and (is_trusted or scope not in OWN_SCOPES))
+        if key in ALLOWED or (key.startswith(FILTER) and scope not in OWN_SCOPES)
     }
 
 
@@ -103,7 +102,7 @@ def _entries(listed: bytes) -> Iterator[tuple[str, str, str]]:
 
 def sealed(given: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     """The environment for git that reads no configuration file of the user: these settings are all there is."""
-    return _with_settings(given, {**settings, **ALWAYS, **UNTRUSTED}) | {
+    return _with_settings(given, {**settings, **ALWAYS, **NO_PROGRAMS}) | {
         "GIT_ALLOW_PROTOCOL": "none",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -112,14 +111,11 @@ def sealed(given: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, s
     }
 
 
-def environment(given: Mapping[str, str], own: Iterable[str] | None) -> dict[str, str]:
-    """The environment for LOOKUPS in a repository that has these hooks of its own (`own_hooks`), or for everything if
-    the user trusts it (None)."""
-    if own is None:
-        return _with_settings(given, ALWAYS)
-    settings = {**ALWAYS, **UNTRUSTED, **{f"{name}.enabled": "false" for name in own}}
+def lookups(given: Mapping[str, str]) -> dict[str, str]:
+    """The environment for LOOKUPS."""
     # An incomplete clone would otherwise fetch what is missing, with a program that its settings name.
-    return _with_settings(given, settings) | {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+    unfetched = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+    return _with_settings(given, {**ALWAYS, **NO_PROGRAMS}) | unfetched
 
 
 def _with_settings(given: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
@@ -131,17 +127,3 @@ def _with_settings(given: Mapping[str, str], settings: Mapping[str, str]) -> dic
     for number, (key, value) in enumerate(settings.items()):
         kept |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return kept
-
-
-def may_have_hooks(config: bytes) -> bool:
-    """Whether a repository's configuration file can define a hook, itself or in a file that it includes."""
-    text = config.lower()
-    return b"hook" in text or b"include" in text
-
-
-def own_hooks(listed: bytes) -> set[str]:
-    """The hooks that a repository's configuration defines (git 2.54 and later), by `git config --list --show-scope
-    --name-only -z`."""
-    words = listed.decode(errors="surrogateescape").split("\0")
-    names = {key for scope, key in zip(words[::2], words[1::2], strict=False) if scope in OWN_SCOPES}
-    return {key.rpartition(".")[0] for key in names if key.startswith(HOOK)}

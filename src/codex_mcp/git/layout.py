@@ -15,20 +15,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codex_mcp.base.files import read_if_there, write_whole
+from codex_mcp.base.disk.scratch import scratch_folder
+from codex_mcp.base.files import read_if_there, write_passing, write_whole
 from codex_mcp.git import guard
 from codex_mcp.git.agent_files import ALTERNATES, unsafe_object
+from codex_mcp.git.comparing import NO_BRANCH
 from codex_mcp.git.running import Git, GitFailed
-from codex_mcp.git.worktree import HEADS, Worktree
+from codex_mcp.git.worktree import HEADS, PREFIX, Worktree
 
 COPIED: Final = ("heads", "tags", "remotes", "replace")
 """References of the user's repository that the agent gets a copy of, so that it can compare and merge."""
 
 LINKED: Final = ("objects", "refs", "logs/refs", "packed-refs", "shallow", "reftable", "lfs")
 """What the view has of the user's repository."""
+
+REFERENCES: Final = ("objects", "refs", "packed-refs", "reftable")
+"""What a change of branches needs of it: all but the logs."""
 
 REMOTE: Final = (("remote.", (".url", ".pushurl", ".fetch")), ("branch.", (".remote", ".merge")))
 """Settings of the user's repository that the view has as well, so that its branches can be pushed."""
@@ -47,6 +52,8 @@ NO_SUBMODULES: Final = (
 )
 """git would run with the settings of a repository that the agent has made among its files."""
 
+SHA1_DIGITS: Final = 40
+
 SHORT_PACKS: Final = {"pack.threads": "1", "pack.windowMemory": "256m", "pack.writeReverseIndex": "false"}
 """What the agent has written is packed with little memory."""
 
@@ -57,7 +64,7 @@ def lay_out(worktree: Worktree) -> None:
     listed = user.ask("config", "--list", "--show-scope", "-z")
     settings = [(key, value) for key, value in guard.own_settings(listed) if key in guard.ALLOWED]
     remotes = [(key, value) for key, value in guard.own_settings(listed) if _is_remote(key)]
-    extensions = _extensions(user, worktree.common)
+    extensions = _extensions(worktree)
     os.mkdir(worktree.folder, 0o700)
     os.mkdir(worktree.path, 0o700)
     _git_folder(worktree.server_git, _config(extensions[:1]))
@@ -89,10 +96,11 @@ def _is_remote(key: str) -> bool:
     return any(key.startswith(first) and key.endswith(last) for first, last in REMOTE)
 
 
-def _extensions(user: Git, common: str) -> list[tuple[str, str]]:
+def _extensions(worktree: Worktree) -> list[tuple[str, str]]:
     """How the user's repository keeps objects and references, where that is not the usual way; objects first."""
-    formatted = user.line("rev-parse", "--show-object-format") or "sha1"
-    stored = [("extensions.refStorage", "reftable")] if os.path.isdir(os.path.join(common, "reftable")) else []
+    formatted = "sha1" if len(worktree.base) == SHA1_DIGITS else "sha256"
+    has_tables = os.path.isdir(os.path.join(worktree.common, "reftable"))
+    stored = [("extensions.refStorage", "reftable")] if has_tables else []
     return [("extensions.objectFormat", formatted), *stored]
 
 
@@ -128,8 +136,28 @@ def _copy(worktree: Worktree, name: str, git: str) -> None:
 
 
 def repository(worktree: Worktree) -> Git:
-    """git for the user's repository as a whole, which does not look into the worktree."""
-    return Git(worktree.common, is_trusted=worktree.is_trusted, places={"GIT_DIR": worktree.common})
+    """git that looks at the user's repository as a whole, and not into the worktree."""
+    return Git(worktree.common, places={"GIT_DIR": worktree.common})
+
+
+@contextlib.contextmanager
+def branches_of(worktree: Worktree) -> Iterator[Git]:
+    """git that sets branches of the user's repository, within this block. Raises GitFailed, OSError.
+
+    It reads none of its settings, and knows none of its logs: git would append to a log that is a link to any file, and
+    whoever has made the repository may have put one there.
+    """
+    for name in (HEADS, HEADS + PREFIX):
+        if os.path.islink(folder := os.path.join(worktree.common, name.rstrip("/"))):
+            raise GitFailed(
+                f"{folder} is a link, which git would follow out of the repository; put a folder in its place"
+            )
+    with scratch_folder(os.path.dirname(os.path.dirname(worktree.folder))) as folder:
+        for name in REFERENCES:
+            os.symlink(os.path.join(worktree.common, name), os.path.join(folder, name))
+        write_passing(f"{folder}/config", f"{_config(_extensions(worktree))}\tlogAllRefUpdates = false\n".encode())
+        write_passing(f"{folder}/HEAD", NO_BRANCH)
+        yield Git.sealed(worktree.common, {"GIT_DIR": folder}, {})
 
 
 def in_view(worktree: Worktree, settings: Mapping[str, str]) -> Git:
@@ -138,11 +166,10 @@ def in_view(worktree: Worktree, settings: Mapping[str, str]) -> Git:
     return Git.sealed(worktree.path, places, settings)
 
 
-def settings_of(worktree: Worktree, *, is_trusted: bool = False) -> dict[str, str]:
-    """The settings that count for the agent's files. Filters of the user's repository are among them only for one that
-    the user trusts, and only before the agent has begun to work: they may be scripts among its files."""
+def settings_of(worktree: Worktree) -> dict[str, str]:
+    """The settings that count for the agent's files."""
     listed = repository(worktree).ask("config", "--list", "--show-scope", "-z")
-    return guard.allowed(listed, is_trusted=is_trusted, away=worktree.server_git)
+    return guard.allowed(listed, away=worktree.server_git)
 
 
 def _alternates(worktree: Worktree) -> bytes:

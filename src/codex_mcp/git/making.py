@@ -16,7 +16,7 @@ from codex_mcp.base.files import copy_regular, open_without_links
 from codex_mcp.base.git import position_of
 from codex_mcp.git import records
 from codex_mcp.git.comparing import LONGEST_INDEX, comparing
-from codex_mcp.git.layout import branch_state, in_view, lay_out, repository, settings_of
+from codex_mcp.git.layout import branch_state, branches_of, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
 from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folder_name, free_branch, taken_names
 
@@ -41,7 +41,6 @@ class Asked(Struct, frozen=True):
     identity: str
     cwd: str
     state_dir: str
-    is_trusted: bool = False
 
     @property
     def path(self) -> str:
@@ -52,7 +51,7 @@ class Asked(Struct, frozen=True):
 
 def make(asked: Asked) -> Made:
     """Make a worktree with a branch of its own. If that fails, nothing of it is left. Raises Refused, GitFailed."""
-    git = Git(asked.cwd, is_trusted=asked.is_trusted)
+    git = Git(asked.cwd)
     root, subfolder, common = _checkout(git)
     common = _users_repository(asked, common)
     base = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -72,11 +71,10 @@ def make(asked: Asked) -> Made:
         branch="",
         base=base,
         tip=base,
-        is_trusted=asked.is_trusted,
     )
     if os.path.lexists(worktree.folder):
         raise _refused(asked.cwd, f"{worktree.folder} exists already; move it away")
-    if why := _unsuitable(asked, Git(root, is_trusted=asked.is_trusted), base):
+    if why := _unsuitable(asked, Git(root), base):
         raise _refused(asked.cwd, why)
     return Made(_added(worktree))
 
@@ -122,7 +120,8 @@ def undo(worktree: Worktree) -> None:
         git = repository(worktree)
         tip, where = branch_state(git, worktree.branch)
         if tip == worktree.base and where is None and not _is_of_another(worktree):
-            git.run("update-ref", "-d", worktree.ref, worktree.base)
+            with branches_of(worktree) as setting:
+                setting.run("update-ref", "-d", worktree.ref, worktree.base)
     if worktree.is_new:
         records.delete_record(worktree)
     else:
@@ -169,7 +168,7 @@ def _unsuitable(asked: Asked, git: Git, base: str) -> str:
     position = position_of(git.folder)
     if position is None:
         return f"the git folder of {git.folder} cannot be read"
-    with contextlib.nullcontext(git) if asked.is_trusted else comparing(position, asked.state_dir) as looking:
+    with comparing(position, asked.state_dir) as looking:
         listed = looking.ask(*words)
     if count := sum(bool(entry) for entry in listed.split(b"\0")):
         files = "1 file has" if count == 1 else f"{count} files have"
@@ -201,8 +200,8 @@ def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
         records.write_record(making)
         if with_branch:
             # Never the branch of another: it must not exist.
-            words = ("-m", "branch: Created for an agent", making.ref, making.tip, "0" * len(making.tip))
-            repository(making).ask("update-ref", *words)
+            with branches_of(making) as git:
+                git.ask("update-ref", making.ref, making.tip, "0" * len(making.tip))
         lay_out(making)
         _check_out(making)
         if why := enter(making):
@@ -217,19 +216,10 @@ def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
 
 def _check_out(worktree: Worktree) -> None:
     """Write the files of the commit, and the index of the view and of the agent."""
-    is_first = worktree.is_trusted and worktree.is_new
-    git = in_view(worktree, settings_of(worktree, is_trusted=is_first))
+    git = in_view(worktree, settings_of(worktree))
     git.ask("read-tree", "-m", "-u", worktree.tip, patience=CHECKOUT_PATIENCE)
     git.run("update-index", "-q", "--refresh")
     copy_regular(f"{worktree.view}/index", f"{worktree.own_git}/index", LONGEST_INDEX)
-    if is_first:
-        hooks = Git(worktree.checkout, is_trusted=True).ask(
-            "rev-parse", "--path-format=absolute", "--git-path", "hooks"
-        )
-        place = os.fsdecode(hooks.rstrip(b"\n"))
-        trusted = Git(worktree.path, is_trusted=True)
-        words = ("hook", "run", "--ignore-missing", "post-checkout", "--", "0" * len(worktree.tip), worktree.tip, "1")
-        trusted.run("-c", f"core.hooksPath={place}", *words, patience=CHECKOUT_PATIENCE)
 
 
 def _users_repository(asked: Asked, common: str) -> str:

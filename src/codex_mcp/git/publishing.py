@@ -21,7 +21,7 @@ from codex_mcp.base.files import open_regular, opened
 from codex_mcp.base.locks import flocked
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, told_in
-from codex_mcp.git.layout import branch_state, fill_index, in_view, ours, receiving, repository, write_head
+from codex_mcp.git.layout import branch_state, branches_of, fill_index, ours, receiving, repository, write_head
 from codex_mcp.git.running import Git, GitFailed
 from codex_mcp.git.worktree import HEADS, Shared, State, Worktree, branch_for, numbered, taken_names
 
@@ -98,15 +98,14 @@ def _publish(worktree: Worktree) -> Published:
         return Published(worktree, (f"The commits of the agent are not in {worktree.checkout}: {trouble}.",), trouble)
     warnings: list[str] = []
     current = None if told.ref is None else told.ref.removeprefix(HEADS)
-    has_view = os.path.isdir(worktree.view)
-    git = in_view(worktree, {}) if has_view else user  # somebody may have removed the agent's files
-    for name, commit in moved.items():
-        if name == current or name in worktree.shared or _is_new(user, commit):
-            shared, warning = _set(worktree, git, user, name, commit)
-            worktree = worktree if shared is None else replace(worktree, shared={**worktree.shared, name: shared})
-            warnings += [warning] if warning else []
-    worktree = _without_renamed(worktree, told, git, user)
-    if has_moved_head and has_view:
+    with branches_of(worktree) as git:
+        for name, commit in moved.items():
+            if name == current or name in worktree.shared or _is_new(user, commit):
+                shared, warning = _set(worktree, git, user, name, commit)
+                worktree = worktree if shared is None else replace(worktree, shared={**worktree.shared, name: shared})
+                warnings += [warning] if warning else []
+        worktree = _without_renamed(worktree, told, git, user)
+    if has_moved_head and os.path.isdir(worktree.view):  # unless somebody has removed the agent's files
         worktree = _shown(worktree, told, current)
     records.write_record(worktree)
     return Published(worktree, tuple(warnings))
@@ -204,8 +203,7 @@ def _set(worktree: Worktree, git: Git, user: Git, name: str, commit: str) -> tup
 
 def _updated(git: Git, branch: str, commit: str, before: str | None) -> bool:
     """Set a branch that has this commit, or make one that does not exist. Nothing else is ever written."""
-    words = ("-m", "codex-mcp: commits of an agent", HEADS + branch, commit, before or "0" * len(commit))
-    return git.succeeds("update-ref", *words)
+    return git.succeeds("update-ref", HEADS + branch, commit, before or "0" * len(commit))
 
 
 def _without_renamed(worktree: Worktree, told: Told, git: Git, user: Git) -> Worktree:

@@ -12,7 +12,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import write_whole
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, logged_in, told_in
-from codex_mcp.git.layout import branch_state, fill_index, ours, repository, why_unread
+from codex_mcp.git.layout import branch_state, branches_of, fill_index, ours, repository, why_unread
 from codex_mcp.git.making import Made, enter, make_again, taken_branches, undo
 from codex_mcp.git.publishing import publish, signature, take
 from codex_mcp.git.running import Git
@@ -145,8 +145,8 @@ def _with_all_commits_on_branches(worktree: Worktree) -> tuple[Worktree, tuple[s
         if lost is None or take(worktree, user, [lost]) is not None:
             break
         rescued.append(free_branch(worktree.identity, taken_branches(user)))
-        words = ("-m", "codex-mcp: commits on no branch", HEADS + rescued[-1], lost, "0" * len(lost))
-        user.ask("update-ref", *words)
+        with branches_of(worktree) as git:
+            git.ask("update-ref", HEADS + rescued[-1], lost, "0" * len(lost))
     return worktree, tuple(rescued)
 
 

@@ -18,8 +18,6 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.files import read_if_there
-from codex_mcp.base.git import position_of
 from codex_mcp.base.processes.marks import OURS, RUN_BY
 from codex_mcp.base.processes.offspring import AwaitedChild, no_longer_awaited
 from codex_mcp.git import guard
@@ -68,19 +66,17 @@ class _Job(Struct, frozen=True):
 class Git:
     """git for one folder. `places` are variables such as GIT_DIR, which then does not depend on the folder's files."""
 
-    def __init__(self, folder: str, *, is_trusted: bool = False, places: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: str, *, places: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self._is_trusted = is_trusted
-        self._places = dict(places or {})
+        self._environment = guard.lookups(_inherited()) | dict(places or {})
         self._is_sealed = False
-        self._guarded: dict[str, str] | None = None
 
     @classmethod
     def sealed(cls, folder: str, places: Mapping[str, str], settings: Mapping[str, str]) -> Git:
         """git that reads no configuration but these settings and that of the GIT_DIR in `places`, which is ours."""
-        git = cls(folder, places=places)
+        git = cls(folder)
         git._is_sealed = True
-        git._guarded = guard.sealed(_inherited(), settings) | dict(places)
+        git._environment = guard.sealed(_inherited(), settings) | dict(places)
         return git
 
     def ask(
@@ -113,36 +109,9 @@ class Git:
         given: bytes | BinaryIO | None = None,
     ) -> Ran:
         """Run git; `given` is its input. Raises GitFailed if it cannot be started, or takes too long."""
-        if not self._is_sealed and not self._is_trusted and words[0] not in guard.LOOKUPS:
+        if not self._is_sealed and words[0] not in guard.LOOKUPS:
             raise ValueError(f"git {words[0]} could run programs that a repository chooses; it must be sealed")
-        return _run(_Job(self.folder, words, {**self._environment(), **(variables or {})}, given), limit, patience)
-
-    def _environment(self) -> dict[str, str]:
-        if self._guarded is None:
-            own = None if self._is_trusted else set[str]()
-            plain = guard.environment(_inherited(), own) | self._places
-            if own is not None and self._may_have_hooks():
-                listing = ("config", "--list", "--show-scope", "--name-only", "-z")
-                listed = _run(_Job(self.folder, listing, plain), LONGEST_OUTPUT, PATIENCE)
-                if listed.code:
-                    raise GitFailed(f"git cannot read the settings of {self.folder}: {listed.errors}")
-                plain = guard.environment(_inherited(), guard.own_hooks(listed.out)) | self._places
-            self._guarded = plain
-        return self._guarded
-
-    def _may_have_hooks(self) -> bool:
-        """Whether it is worth a run of git to list the repository's hooks. Most repositories have none."""
-        own, common = self._places.get("GIT_DIR"), self._places.get("GIT_COMMON_DIR")
-        if own is None or common is None:
-            position = position_of(self.folder)
-            if position is None:
-                return True
-            own, common = position.git, position.common
-        try:
-            texts = [read_if_there(os.path.join(common, "config")), read_if_there(os.path.join(own, "config.worktree"))]
-        except OSError:
-            return True
-        return any(guard.may_have_hooks(text) for text in texts if text is not None)
+        return _run(_Job(self.folder, words, {**self._environment, **(variables or {})}, given), limit, patience)
 
 
 class _Running:

@@ -75,8 +75,6 @@ class Worktree(Struct, frozen=True, kw_only=True):
     """The last commit of the branch that is known here."""
     is_new: bool = True
     """The agent has never worked in it, so the branch was made with it."""
-    is_trusted: bool = False
-    """The user trusts the repository: its hooks and filters may run."""
     shared: dict[str, Shared] = {}
     """The agent's branches in the user's repository, by the name that the agent has given them."""
     seen: str = ""

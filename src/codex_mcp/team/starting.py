@@ -24,7 +24,7 @@ from codex_mcp.team.records.agent_store import read_agent
 from codex_mcp.team.records.audit_entry import shown
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Member
-from codex_mcp.team.workplaces import Configured, Workplaces
+from codex_mcp.team.workplaces import Workplaces
 
 ID_BYTES: Final = 6
 """Of a codex_id: short enough for a model to repeat, and long enough never to occur twice."""
@@ -44,8 +44,8 @@ class Order(Struct, frozen=True, kw_only=True):
     """The agent file that it comes from."""
     request_id: str | None = None
     auto_mail: bool = True
-    worktree: Configured | None = None
-    """Give it a worktree of its own, with this configuration."""
+    worktree: bool = False
+    """Give it a worktree of its own."""
 
 
 Begin: TypeAlias = Callable[[Member], Awaitable[None]]
@@ -82,8 +82,8 @@ class Starting:
             async with self._naming:
                 await self._name(member, claim, order)
             spec = order.spec
-            if order.worktree is not None:
-                spec = await self._workplaces.make(member, spec, order.worktree)
+            if order.worktree:
+                spec = await self._workplaces.make(member, spec)
             await self._threads.start(member, spec)
             if begin is not None:
                 await begin(member)

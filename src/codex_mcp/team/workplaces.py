@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.base.git import folders_of_trust
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.tasks import spawn
-from codex_mcp.codex.config.permissions import trusts
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.git.making import Asked, Made, make, undo
 from codex_mcp.git.records import read_record
@@ -37,24 +34,16 @@ Arg = TypeVar("Arg")
 Done = TypeVar("Done")
 
 
-class Configured(Struct, frozen=True):
-    """The layers of configuration below that of a call, which name writable and trusted folders."""
-
-    overrides: Mapping[str, object]
-    user: Mapping[str, object]
-
-
 class Workplaces:
     def __init__(self, state_dir: str) -> None:
         self._state_dir = state_dir
 
-    async def make(self, member: Member, spec: ThreadSpec, configured: Configured) -> ThreadSpec:
+    async def make(self, member: Member, spec: ThreadSpec) -> ThreadSpec:
         """Make a worktree; return the spec of a thread in it. Raises Refused, GitFailed."""
         agent, cwd = member.agent, spec.cwd or member.agent.cwd
         if spec.is_remote:
             raise Refused("cannot make a worktree: the agent's commands run on an exec-server; leave out `worktree`")
-        is_trusted = trusts(configured.user, folders_of_trust(cwd))
-        asked = Asked(agent.codex_id, agent.identity, cwd, self._state_dir, is_trusted)
+        asked = Asked(agent.codex_id, agent.identity, cwd, self._state_dir)
         member.change(worktree=asked.path)  # before it is made, so that `undo` finds what is left of it
         made = await _to_the_end(make, asked)
         self._placed(member, made)

@@ -161,3 +161,27 @@ async def test_the_folder_of_an_agent_cannot_become_a_link(team: Team, tmp_path:
         assert "in branch codex/arch, the agent's folder sub/deep" in refusal(refused)
     assert (victim / "deep/mine").read_text() == "mine\n"
     assert git(victim, "status", "--porcelain") == ""
+
+
+async def test_a_hook_that_another_agent_has_written_does_not_run_in_a_trusted_repository(
+    team: Team, tmp_path: Path
+) -> None:
+    """A popular tool for hooks keeps them in an ignored folder of the checkout, which every agent there can write."""
+    mark, hook = tmp_path / "mark", ".husky/_/post-checkout"
+    plant = f"mkdir -p .husky/_; echo '#!/bin/sh\ntouch {mark}' | tee {hook} clean.sh; chmod +x {hook}; echo planted"
+    checkout = repository(tmp_path / "repo", **{".gitignore": "_\n*.sh\n", ".gitattributes": "* filter=x\n"})
+    (checkout / "plant.sh").write_text(plant)
+    git(checkout, "config", "core.hooksPath", ".husky/_")
+    for key in ("filter.x.clean", "filter.x.smudge"):
+        git(checkout, "config", key, "./clean.sh")
+    settings = tmp_path / "home/.codex/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[projects."{checkout}"]\ntrust_level = "trusted"\n')
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        confined = {name: value for name, value in WRITING.items() if name != "worktree"}
+        done = await server.start(run("sh plant.sh"), identity="mole", cwd=str(checkout), **confined)
+        assert "planted" in done["content"], done
+        done = await server.start(run("echo here"), identity="arch", cwd=str(checkout), **WRITING)
+        assert "here" in done["content"], done
+    assert (checkout / hook).exists()
+    assert not mark.exists()

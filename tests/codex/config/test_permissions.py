@@ -17,7 +17,6 @@ from codex_mcp.codex.config.permissions import (
     permissions_for,
     refuse_trust,
     restored,
-    trusts,
 )
 from codex_mcp.codex.core import ThreadSpec, TurnSettings
 from codex_mcp.wire.app.requests import ConfigLayer, Configuration, LayerName, TurnContext
@@ -248,10 +247,3 @@ def test_a_turn_changes_the_settings_of_its_thread_and_leaves_its_sandbox_to_the
     assert not names_sandbox(after)
     assert "model_reasoning_effort" not in after_turn(spec, TurnSettings("/b", "never", {}, "n", "auto")).config
     assert after_turn(spec, None) is spec
-
-
-def test_only_the_user_s_own_word_makes_a_folder_trusted() -> None:
-    config = {"projects": {"/a": {"trust_level": "trusted"}, "/b": {"trust_level": "untrusted"}}}
-    assert trusts(config, ["/x", "/a"])
-    assert not trusts(config, ["/b", "/a/inner"])
-    assert not trusts(None, ["/a"])

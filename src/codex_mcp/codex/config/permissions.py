@@ -166,12 +166,6 @@ def allows_network(config: Config) -> bool:
     return _table(expanded(config), WORKSPACE).get("network_access") is True
 
 
-def trusts(config: Config | None, folders: Sequence[str]) -> bool:
-    """Whether the user's configuration trusts one of these folders."""
-    projects = _table(config or {}, PROJECTS)
-    return any(_table(projects, folder).get("trust_level") == "trusted" for folder in folders)
-
-
 def _granted(grant: Grant) -> Permissions:
     return Permissions(READ_ONLY, grant)
 

@@ -20,8 +20,6 @@ from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.base.settings.nearest import nearest
-from codex_mcp.codex.config.overrides import parse_overrides
-from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
@@ -42,7 +40,6 @@ from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
-from codex_mcp.team.workplaces import Configured
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
@@ -59,7 +56,7 @@ class Ordered(Struct, frozen=True):
     role: str | None
     source: str | None
     auto_mail: bool = True
-    worktree: Configured | None = None
+    worktree: bool = False
 
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
@@ -78,7 +75,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         role=role_name,
         source=arguments.agent_file,
         auto_mail=False not in (arguments.auto_mail, role.auto_mail),
-        worktree=_configured(settings) if _wants_worktree(arguments, role, settings) else None,
+        worktree=_wants_worktree(arguments, role, settings),
     )
 
 
@@ -107,7 +104,7 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
         role=agent.role,
         source=agent.agent_source,
         auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
-        worktree=_configured(settings) if has_worktree else None,
+        worktree=has_worktree,
     )
 
 
@@ -124,10 +121,6 @@ def _place_of_copy(arguments: StartArguments, source: ForkSource, *, has_worktre
 def _wants_worktree(arguments: StartArguments, role: Role, settings: Settings) -> bool:
     chosen = (arguments.worktree, role.worktree, settings.team.worktree)
     return next(choice for choice in chosen if choice is not None)
-
-
-def _configured(settings: Settings) -> Configured:
-    return Configured(parse_overrides(settings.core.overrides), read_user_config(settings.core.codex_home) or {})
 
 
 def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
