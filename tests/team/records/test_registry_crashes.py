@@ -119,7 +119,7 @@ def kill_everywhere(root: Path, moment: str) -> int:
     """Run the program; every writer dies in a folder of its own, and once more in `shared`, where all of them die."""
     ended = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM, str(root), moment, str(GENERATIONS)],
-        env={"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={"PYTHONPATH": str(Path(__file__).parents[3] / "src"), "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
