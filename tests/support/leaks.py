@@ -70,17 +70,12 @@ def _describe_and_close(transport: BaseSubprocessTransport) -> str:
 
 
 def _children() -> frozenset[int]:
-    own = os.getpid()
-    return frozenset(pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _parent(pid) == own)
-
-
-def _parent(pid: int) -> int | None:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return None  # it ended while we looked
-    # pid (name) state ppid ...; the name may hold spaces and parentheses
-    return int(stat.rpartition(")")[2].split()[1])
+    """The kernel lists the children of each thread; a thread may have ended since we listed the threads."""
+    lists = []
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            lists.append(Path(f"/proc/self/task/{thread}/children").read_text())
+    return frozenset(int(pid) for line in lists for pid in line.split())
 
 
 def _describe(pid: int) -> str:
