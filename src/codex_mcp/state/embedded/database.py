@@ -35,6 +35,7 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._file: os.stat_result | None = None
         self._lock_timeout = opening.BUSY_TIMEOUT
+        self._failed = 0
 
     async def open(self) -> None:
         """Open the file. Raises Unavailable; then there is nothing to close."""
@@ -81,11 +82,19 @@ class Database:
             self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
             self._lock_timeout = seconds
 
+    def version(self, db: sqlite3.Connection) -> tuple[int, int]:
+        """Changes when another process has written something, or a write of ours has failed."""
+        return (db.execute("PRAGMA data_version").fetchone()[0], self._failed)
+
     def _in_transaction(self, begin: str, job: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection
         assert connection is not None
         self._check_file()
-        return in_transaction(connection, job, begin)
+        try:
+            return in_transaction(connection, job, begin)
+        except BaseException:
+            self._failed += 1
+            raise
 
     def _check_file(self) -> None:
         """SQLite would go on using a removed file, and no other process would see what is in it."""

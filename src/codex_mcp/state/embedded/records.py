@@ -25,14 +25,15 @@ class EmbeddedRecords:
     def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self._view = view
+        self._found: dict[str, dict[str, bytes]] = {}
+        """The records of the kinds that were asked for, as they are at `_version`. Only the worker uses both."""
+        self._version = (0, 0)
 
     async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
-        row = (kind, key, body)
-        await self._checked(claim, lambda db: db.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", row))
+        await self._checked(claim, lambda db: self._put(db, kind, key, body))
 
     async def delete(self, claim: Claim, kind: str, key: str) -> None:
-        statement = "DELETE FROM record WHERE kind = ? AND key = ?"
-        await self._checked(claim, lambda db: db.execute(statement, (kind, key)))
+        await self._checked(claim, lambda db: self._delete(db, kind, key))
 
     async def bind(self, claim: Claim, team: str, identity: str) -> None:
         await self._checked(claim, lambda db: self._bind(db, claim.thread, team, identity))
@@ -61,13 +62,18 @@ class EmbeddedRecords:
         return bytes(row[0]) if row else None
 
     async def find(self, kind: str) -> dict[str, bytes]:
-        statement = "SELECT key, body FROM record WHERE kind = ? ORDER BY key"
-        return dict(await self._database.read(lambda db: db.execute(statement, (kind,)).fetchall()))
+        return await self._database.read(lambda db: self._find(db, kind))
 
     async def bindings(self, team: str) -> list[Binding]:
+        statement = (
+            "SELECT name, identity.thread, node FROM identity LEFT JOIN claim ON claim.thread = identity.thread"
+            " WHERE team = ? ORDER BY name"
+        )
+
         def job(db: sqlite3.Connection) -> list[Binding]:
-            rows = db.execute("SELECT name, thread FROM identity WHERE team = ? ORDER BY name", (team,)).fetchall()
-            return [Binding(team, name, thread, self._stands(db, thread)) for name, thread in rows]
+            rows = db.execute(statement, (team,)).fetchall()
+            living = {node_id for node_id in {row[2] for row in rows} if self._lives(db, node_id)}
+            return [Binding(team, name, thread, node_id in living) for name, thread, node_id in rows]
 
         return await self._database.read(job)
 
@@ -83,6 +89,29 @@ class EmbeddedRecords:
         return await self._database.write(checked)
 
     # From here on everything runs in the worker, inside a transaction.
+
+    def _put(self, db: sqlite3.Connection, kind: str, key: str, body: bytes) -> None:
+        db.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (kind, key, body))
+        if kind in self._found:
+            self._found[kind][key] = body
+
+    def _delete(self, db: sqlite3.Connection, kind: str, key: str) -> None:
+        db.execute("DELETE FROM record WHERE kind = ? AND key = ?", (kind, key))
+        if kind in self._found:
+            self._found[kind].pop(key, None)
+
+    def _find(self, db: sqlite3.Connection, kind: str) -> dict[str, bytes]:
+        """The records of a kind, which are read again only after another process has written."""
+        version = self._database.version(db)
+        if version != self._version:
+            self._version, self._found = version, {}
+        if kind not in self._found:
+            self._found[kind] = dict(db.execute("SELECT key, body FROM record WHERE kind = ?", (kind,)))
+        return dict(sorted(self._found[kind].items()))
+
+    def _lives(self, db: sqlite3.Connection, node_id: str | None) -> bool:
+        node = None if node_id is None else self._view.node(db, node_id)
+        return node is not None and node.alive
 
     def _stands(self, db: sqlite3.Connection, thread: str) -> bool:
         owner = self._view.owner(db, thread)
