@@ -47,6 +47,21 @@ async def test_what_was_written_is_read_and_a_record_that_cannot_be_read_hides_n
     await store.aclose()
 
 
+async def test_a_record_that_has_not_changed_is_decoded_once() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    one, two = agent(), msgspec.structs.replace(agent(), codex_id="codex:ffffffffffff")
+    claims = [await claimed(store, each.codex_id) for each in (one, two)]
+    for claim, each in zip(claims, (one, two), strict=True):
+        await write_agent(store, claim, each)
+    before = await read_agents(store)
+    await write_agent(store, claims[1], msgspec.structs.replace(two, turns=9))
+    after = await read_agents(store)
+    assert [each.turns for each in after] == [one.turns, 9]
+    assert after[0] is before[0]
+    await store.aclose()
+
+
 async def test_what_an_agent_asks_is_told_from_what_others_ask() -> None:
     store = MemoryStore(World())
     await store.leases.join()

@@ -11,11 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from codex_mcp.base.files import read_regular
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records import registry
 from codex_mcp.team.records.registry import LOCK, RegistryFile, read_registry
-from codex_mcp.team.records.registry_text import revision_of
+from codex_mcp.team.records.registry_text import entry_text, revision_of
 
 
 def agent(number: int = 0) -> Agent:
@@ -169,3 +170,29 @@ def test_drafts_of_the_dead_go_with_the_first_write(tmp_path: Path) -> None:
     (tmp_path / ".registry.json.0123456789ab.draft").write_bytes(b"half")
     assert write(RegistryFile(str(tmp_path)), agent())
     assert sorted(os.listdir(tmp_path)) == ["registry.json", "registry.lock"]
+
+
+def test_of_many_agents_only_what_has_changed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    looked: list[str] = []
+
+    def made_of(agent: Agent, make: Callable[[Agent], bytes] = entry_text) -> bytes:
+        made.append(agent.codex_id)
+        return make(agent)
+
+    def read_of(path: str, limit: int, read: Callable[..., bytes] = read_regular) -> bytes:
+        looked.append(path)
+        return read(path, limit)
+
+    file = RegistryFile(str(tmp_path))
+    agents = [agent(number) for number in range(30)]
+    assert write(file, *agents)
+    monkeypatch.setattr(registry, "entry_text", made_of)
+    monkeypatch.setattr(registry, "read_regular", read_of)
+    changed = msgspec.structs.replace(agents[7], turns=3)
+    assert write(file, *agents[:7], changed, *agents[8:], agent(30))
+    assert [made, looked] == [[changed.codex_id, agent(30).codex_id], []]
+    assert write(RegistryFile(str(tmp_path)), agent(1))  # of another server
+    assert write(file, *agents)
+    assert len(looked) == 2, "each of them has seen that it is not its own"
+    assert read_registry(str(tmp_path / "registry.json")) == agents

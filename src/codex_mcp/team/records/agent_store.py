@@ -7,10 +7,11 @@ Anything that a later version wrote and we cannot decode is skipped, with a warn
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 import msgspec
@@ -41,6 +42,9 @@ SUMMARY: Final = "summary"
 
 LONGEST_ANSWER: Final = 64 * 1024
 """Characters kept of an answer, for a repeat after the agent was closed. Few answers are longer."""
+
+RECORDS_KEPT: Final = 2_048
+"""Records that are kept decoded: a thousand agents at work, and those that rest."""
 
 CUT: Final = "\n\n(The rest of this answer was not kept.)"
 
@@ -126,7 +130,8 @@ async def read_agent(store: Store, codex_id: str) -> Agent | None:
 
 
 async def read_agents(store: Store) -> list[Agent]:
-    return list(_decoded((await store.records.find(AGENT)).values(), Agent))
+    """All agents; of a record that has not changed, the same object as before."""
+    return list(_decoded((await store.records.find(AGENT)).values(), Agent, _agent))
 
 
 async def read_question_keys(store: Store, codex_id: str) -> set[str]:
@@ -164,9 +169,17 @@ def encode_answer(outcome: Outcome) -> bytes:
     return msgspec.json.encode(replace(outcome, content=kept.encode(errors="replace").decode()))
 
 
-def _decoded(bodies: Iterable[bytes], kind: type[Stored]) -> Iterator[Stored]:
+@functools.lru_cache(maxsize=RECORDS_KEPT)
+def _agent(body: bytes) -> Agent:
+    return msgspec.json.decode(body, type=Agent)
+
+
+def _decoded(
+    bodies: Iterable[bytes], kind: type[Stored], decode: Callable[[bytes], Stored] | None = None
+) -> Iterator[Stored]:
+    decode = decode or msgspec.json.Decoder(kind).decode
     for body in bodies:
         try:
-            yield msgspec.json.decode(body, type=kind)
+            yield decode(body)
         except msgspec.MsgspecError as exc:
             logger.warning("cannot read something that the store has of an agent (%s): %s", kind.__name__, exc)

@@ -18,7 +18,7 @@ from typing import Final
 from codex_mcp.base.files import make_private_folder, open_regular, read_regular, remove_drafts, write_whole
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.records.registry_text import Registry, parse_registry, registry_text, revision_of
+from codex_mcp.team.records.registry_text import Registry, entry_text, parse_registry, registry_text, revision_of
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,10 @@ class RegistryFile:
         self._folder = state_dir
         self._path = os.path.join(state_dir, FILE)
         self._tidy = False
+        self._known: tuple[tuple[int, ...], int] | None = None
+        """What the file looked like when its revision was last known, and that revision."""
+        self._entries: dict[str, tuple[Agent, bytes]] = {}
+        """The lines of each agent in the last contents: those of an agent that has not changed are not made again."""
 
     def next_revision(self) -> int:
         """Draw a revision number. Read the agents from the store after this, not before. Raises OSError."""
@@ -56,8 +60,20 @@ class RegistryFile:
         with self._locked():
             if self._revision() >= revision:
                 return False
-            write_whole(self._path, registry_text(agents, revision, time.time()))
+            write_whole(self._path, self._text(agents, revision))
+            self._known = _look_of(self._path), revision
             return True
+
+    def _text(self, agents: Iterable[Agent], revision: int) -> bytes:
+        before, self._entries = self._entries, {}
+
+        def entry(agent: Agent) -> bytes:
+            known = before.get(agent.codex_id)
+            text = entry_text(agent) if known is None or known[0] is not agent else known[1]
+            self._entries[agent.codex_id] = agent, text
+            return text
+
+        return registry_text(agents, revision, time.time(), entry)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
@@ -69,12 +85,28 @@ class RegistryFile:
             yield lock
 
     def _revision(self) -> int:
+        """Under the lock. Every writer makes a new file, so one that looks as before is as before."""
+        look = _look_of(self._path)
+        if self._known is None or self._known[0] != look:
+            self._known = look, self._read_revision()
+        return self._known[1]
+
+    def _read_revision(self) -> int:
         try:
             data = _contents(self._path)
             return 0 if data is None else revision_of(data)
         except ValueError as error:
             _rename_broken(self._path, error)
             return 0
+
+
+def _look_of(path: str) -> tuple[int, ...]:
+    """What differs between two files at this path; empty if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 @contextlib.contextmanager

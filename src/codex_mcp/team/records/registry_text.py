@@ -6,7 +6,7 @@ unreadable entries are skipped: one bad entry must not hide the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Final, TypeVar
 
 import msgspec
@@ -54,16 +54,23 @@ class _File(_Head):
     sessions: list[Raw] = msgspec.field(default_factory=list)
 
 
-def registry_text(agents: Iterable[Agent], revision: int, now: float) -> bytes:
-    """The contents of the file. The same agents give the same lines in the same order."""
+def registry_text(
+    agents: Iterable[Agent], revision: int, now: float, entry: Callable[[Agent], bytes] | None = None
+) -> bytes:
+    """The contents of the file. The same agents give the same lines in the same order.
+
+    `entry` is `entry_text`, or remembers what that has given.
+    """
     ordered = sorted(agents, key=lambda agent: (agent.started_at, agent.codex_id))
-    whole = {
-        "version": VERSION,
-        "revision": revision,
-        "written_at": format_timestamp(now),
-        "sessions": [_entry(agent) for agent in ordered],
-    }
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+    head = {"version": VERSION, "revision": revision, "written_at": format_timestamp(now), "sessions": []}
+    before, _, after = msgspec.json.format(msgspec.json.encode(head), indent=2).rpartition(b"[]")
+    entries = b",\n    ".join(map(entry or entry_text, ordered))
+    return before + (b"[\n    " + entries + b"\n  ]" if entries else b"[]") + after + b"\n"
+
+
+def entry_text(agent: Agent) -> bytes:
+    """The lines of one agent."""
+    return msgspec.json.format(msgspec.json.encode(_entry(agent)), indent=2).replace(b"\n", b"\n    ")
 
 
 def _entry(agent: Agent) -> dict[str, object]:
