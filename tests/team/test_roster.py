@@ -26,6 +26,32 @@ def test_a_member_is_found_by_each_of_its_names_by_its_own_principal() -> None:
     assert (len(roster), arch in roster) == (1, True)
 
 
+class Watched(Member):
+    """Counts how often somebody asks for its thread."""
+
+    looks = 0
+
+    @property
+    def thread_id(self) -> str | None:
+        Watched.looks += 1
+        return super().thread_id
+
+
+def test_the_member_of_a_thread_is_searched_for_once() -> None:
+    roster, members = Roster(), [Watched(member(number).agent) for number in range(100)]
+    for each in members:
+        roster.add(each)
+    assert roster.of_thread("t-99") is members[99]
+    Watched.looks = 0
+    assert roster.of_thread("t-99") is members[99]
+    assert Watched.looks == 1
+    members[99].restore(replace(members[99].agent, thread_id="t-new"))
+    members[98].restore(replace(members[98].agent, thread_id="t-99"))
+    assert roster.of_thread("t-99") is members[98], "a thread that has passed to another agent"
+    roster.remove(members[98])
+    assert roster.of_thread("t-99") is None
+
+
 def test_of_one_that_is_gone_the_names_are_known_for_a_while() -> None:
     roster = Roster()
     members = [member(number) for number in range(NAMES_KEPT + 1)]

@@ -258,10 +258,12 @@ class FormerMember(Struct, frozen=True):
 
 
 class Roster:
-    """Members by codex_id. They are few enough to search for their other names. `removed` is told of each removal."""
+    """Members by codex_id, and by the threads that they were last found by. `removed` is told of each removal."""
 
     def __init__(self, removed: Callable[[Member], None] = lambda _: None) -> None:
         self._members: dict[str, Member] = {}
+        self._by_thread: dict[str, Member] = {}
+        """A guess that is checked: a thread of an old Codex gets another id, and an agent can get another thread."""
         self._former: OrderedDict[str, FormerMember] = OrderedDict()
         self._removed = removed
 
@@ -281,6 +283,7 @@ class Roster:
         """Remove a member, and remember its names; `taken_over` by another server."""
         if member in self:
             del self._members[member.agent.codex_id]
+        self._by_thread = {key: each for key, each in self._by_thread.items() if each is not member}
         if member.thread_id is not None:
             self._former[member.thread_id] = FormerMember(member.names, taken_over)
             if len(self._former) > NAMES_KEPT:
@@ -311,4 +314,10 @@ class Roster:
         return None
 
     def of_thread(self, thread_id: str) -> Member | None:
-        return next((member for member in self if member.thread_id == thread_id), None)
+        guess = self._by_thread.get(thread_id)
+        if guess is not None and guess in self and guess.thread_id == thread_id:
+            return guess
+        found = next((member for member in self if member.thread_id == thread_id), None)
+        if found is not None:
+            self._by_thread[thread_id] = found
+        return found

@@ -221,11 +221,11 @@ class Work:
 
     def _used_so_far(self, thread: Thread, ahead: int = 0) -> tuple[limits.Usage, int]:
         """What the agent of this thread and the team have used, with the turns that run, and `ahead` tokens more."""
-        member = self._of(thread)
-        team_tokens = self._team_tokens + sum(each.running_tokens for each in self._roster) + ahead
+        member, team_tokens = self._of(thread), 0
+        if self.has_team_limit:
+            team_tokens = self._team_tokens + sum(each.running_tokens for each in self._roster) + ahead
         usage = limits.Usage() if member is None else member.usage
-        usage = limits.with_tokens(usage, ahead + (0 if member is None else member.running_tokens))
-        return usage, team_tokens if self.has_team_limit else 0
+        return limits.with_tokens(usage, ahead + (0 if member is None else member.running_tokens)), team_tokens
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """Told by threads: count the turn, and write it into the record, the journal and the audit."""
