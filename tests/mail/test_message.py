@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from codex_mcp.mail.message import (
     instant,
     is_message,
     marked_read,
+    message_of,
     record_of,
     summary_of,
 )
@@ -28,6 +30,10 @@ AT = parse_timestamp("2026-11-15T10:00:00Z")
 
 def inbox(name: str) -> Inbox:
     return read_inbox(inbox_bytes(name))
+
+
+def messages_in(records: Sequence[object]) -> Inbox:
+    return inbox_of(message_of(record, place) for place, record in enumerate(records))
 
 
 def test_claude_codes_early_shape() -> None:
@@ -89,7 +95,7 @@ def test_of_two_records_with_one_id_copies_are_joined_and_different_texts_are_no
 
 def test_a_copy_that_was_read_counts() -> None:
     record = {"from": "a", "text": "b", "msg_id": "1", "read": False}
-    (message,) = inbox_of([record, {**record, "read": True}]).messages
+    (message,) = messages_in([record, {**record, "read": True}]).messages
     assert message.is_read
 
 
@@ -125,7 +131,7 @@ def test_timestamps_are_instants() -> None:
 
 @given(st.lists(JSON_VALUES | st.dictionaries(st.sampled_from(["from", "text", "metadata", "read"]), JSON_VALUES)))
 def test_any_records_can_be_read(records: list[object]) -> None:
-    found = inbox_of(records)
+    found = messages_in(records)
     assert found.unreadable == sum(not is_message(record) for record in records)
     assert len({message.id for message in found.messages}) == len(found.messages)
     for message in found.messages:
@@ -140,16 +146,16 @@ FIELDS = st.dictionaries(
 
 @given(FIELDS, FIELDS)
 def test_fields_of_any_type_do_no_harm(atm: dict[str, object], fields: dict[str, object]) -> None:
-    (message,) = inbox_of([{**fields, "text": "x", "metadata": {"atm": atm}}]).messages
+    (message,) = messages_in([{**fields, "text": "x", "metadata": {"atm": atm}}]).messages
     assert 0 <= message.hops <= 1_000_000
 
 
 def test_protocol_messages_are_recognised() -> None:
     texts = ['{"type": "shutdown_request", "request_id": "1"}', '{"type": 5}', "{broken", "[]", '{"type": "message"}']
-    kinds = [inbox_of([{"text": text}]).messages[0].kind for text in texts]
+    kinds = [messages_in([{"text": text}]).messages[0].kind for text in texts]
     assert kinds == ["shutdown_request", None, None, None, "message"]
-    assert inbox_of([{"text": "idle", "type": "idle_notification"}]).messages[0].kind == "idle_notification"
-    assert inbox_of([{"text": "{" * 100_000}]).messages[0].kind is None
+    assert messages_in([{"text": "idle", "type": "idle_notification"}]).messages[0].kind == "idle_notification"
+    assert messages_in([{"text": "{" * 100_000}]).messages[0].kind is None
 
 
 NEW = NewMessage(
@@ -186,7 +192,7 @@ def test_what_is_written_is_claude_codes_shape_and_metadata() -> None:
 )
 def test_what_is_written_can_be_read(*, text: str, hops: int, is_urgent: bool, acknowledges: str | None) -> None:
     new = replace(NEW, text=text, hops=hops, is_urgent=is_urgent, acknowledges=acknowledges, summary="s")
-    (message,) = inbox_of([json.loads(record_of(new))]).messages
+    (message,) = messages_in([json.loads(record_of(new))]).messages
     assert (message.id, message.id_kind, message.sent_at) == (new.id, IdKind.ATM, AT)
     assert (message.text, message.hops, message.is_urgent, message.acknowledges) == (
         text,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -98,16 +98,22 @@ def is_message(record: object) -> bool:
     return isinstance(record, dict) and _text_of(record) is not None
 
 
-def inbox_of(records: Sequence[object]) -> Inbox:
-    """The messages of these records. Copies of one message count once; different messages with one id count as two."""
+def message_of(record: object, place: int) -> Message | None:
+    """The message in one record; None if it is none."""
+    if not isinstance(record, dict) or (text := _text_of(record)) is None:
+        return None
+    return _message(record, text, place)
+
+
+def inbox_of(records: Iterable[Message | None]) -> Inbox:
+    """The messages in these records. Copies of one message count once; different messages with one id count as two."""
     found: dict[str, Message] = {}
     unreadable = 0
-    for place, record in enumerate(records):
-        if not isinstance(record, dict) or (text := _text_of(record)) is None:
+    for each in records:
+        if each is None:
             unreadable += 1
             continue
-        message = _message(record, text, place)
-        number = 1
+        message, number = each, 1
         first_id, is_derived = message.id, message.id_kind is IdKind.DERIVED
         while earlier := found.get(message.id):
             if not is_derived and (earlier.sender, earlier.text) == (message.sender, message.text):

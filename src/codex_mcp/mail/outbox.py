@@ -16,7 +16,6 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.exchange import SPARE
 from codex_mcp.mail.files.versions import contents
-from codex_mcp.mail.inbox_file import append, read_inbox, restore
 from codex_mcp.mail.resending import SENDING, Action, Sent, Stage, look_after, next_action
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from codex_mcp.mail.files.layout import Layout
+    from codex_mcp.mail.inbox_file import Inboxes
     from codex_mcp.state.embedded.small_database import SmallDatabase
 
 logger = logging.getLogger(__name__)
@@ -48,8 +48,9 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Outbox:
-    def __init__(self, layout: Layout, database: SmallDatabase, clock: Callable[[], float]) -> None:
+    def __init__(self, layout: Layout, inboxes: Inboxes, database: SmallDatabase, clock: Callable[[], float]) -> None:
         self._layout = layout
+        self._inboxes = inboxes
         self._database = database
         self._clock = clock
         self._news = asyncio.Event()
@@ -96,7 +97,7 @@ class Outbox:
             action = await in_thread(self._action, row)
             if action is Action.WRITE:
                 logger.info("writing message %s to %s again: it is not there", row.id, row.to)
-                await in_thread(append, self._layout, row.to, row.record, row.id)
+                await in_thread(self._inboxes.append, row.to, row.record, row.id)
         except (OSError, Explained) as error:
             logger.warning("message %s to %s is not certain, and is looked at again: %s", row.id, row.to, error)
             return  # it stays claimed for a while
@@ -106,7 +107,7 @@ class Outbox:
         if not os.path.isdir(self._layout.inboxes(row.to.team)):
             return Action.GIVE_UP
         has_draft = self._has_draft(row)
-        ids = {message.id for message in read_inbox(contents(self._layout.inbox(row.to))).messages}
+        ids = {message.id for message in self._inboxes.inbox_in(row.to, contents(self._layout.inbox(row.to))).messages}
         return next_action(row.sent, has_draft=has_draft, is_there=row.id in ids)
 
     def _has_draft(self, row: OutboxRow) -> bool:
@@ -123,7 +124,7 @@ class Outbox:
         if not data or row.id.encode() in data:
             return True
         if row.sent.is_rechecked:
-            restore(self._layout, row.to, data, f"{row.id}-restored")
+            self._inboxes.restore(row.to, data, f"{row.id}-restored")
         os.unlink(draft)
         return False
 

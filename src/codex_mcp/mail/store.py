@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import make_private_folder, open_regular, sync_folder
-from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
 from codex_mcp.mail.database import mail_database
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
+from codex_mcp.mail.files.rewriting import Rewrite, rewrite
 from codex_mcp.mail.files.versions import contents
+from codex_mcp.mail.inbox_file import Inboxes
 from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
 from codex_mcp.mail.outbox import Outbox
 from codex_mcp.mail.owners import has_ended
@@ -45,7 +45,8 @@ class MailStore:
     def __init__(self, teams_dir: str, state_dir: str, clock: Callable[[], float] = time.time) -> None:
         self.layout = Layout(teams_dir)
         self.database = mail_database(state_dir)
-        self.outbox = Outbox(self.layout, self.database, clock)
+        self._inboxes = Inboxes(self.layout)
+        self.outbox = Outbox(self.layout, self._inboxes, self.database, clock)
         self._clock = clock
 
     async def open(self) -> None:
@@ -105,7 +106,7 @@ class MailStore:
 
     async def read(self, address: Address) -> Inbox:
         """The messages of an inbox. They stay unread."""
-        return await self._in_thread(self._read, checked(address))
+        return await self._in_thread(self._inboxes.read, checked(address))
 
     async def pending(self, address: Address) -> int:
         """How many messages are unread."""
@@ -113,7 +114,7 @@ class MailStore:
 
     async def mark(self, address: Address, ids: Collection[str]) -> list[str]:
         """Mark messages as read; return the ids of those that were unread."""
-        return await self._in_thread(inbox_file.mark, self.layout, checked(address), frozenset(ids), self._draft_id())
+        return await self._in_thread(self._inboxes.mark, checked(address), frozenset(ids), self._draft_id())
 
     async def acknowledge(self, address: Address, message_id: str, answer: Outgoing) -> Delivered:
         """Answer the sender of a message, and mark it as read and acknowledged. A second time, nothing happens.
@@ -128,14 +129,12 @@ class MailStore:
         # The sender may have no inbox yet; but a message cannot make us create a team.
         is_allowed = await self._in_thread(self.layout.has_team, to.team)
         delivered = await self.send(address, to, mail, allow_unknown=is_allowed)
-        await self._in_thread(inbox_file.acknowledge, self.layout, address, message, self._clock(), self._draft_id())
+        await self._in_thread(self._inboxes.acknowledge, address, message, self._clock(), self._draft_id())
         return delivered
 
     async def prune(self, address: Address, retention: Retention) -> int:
         """Remove old messages that were read; return how many. Only for inboxes of our own agents."""
-        return await self._in_thread(
-            inbox_file.prune, self.layout, checked(address), retention, self._clock(), self._draft_id()
-        )
+        return await self._in_thread(self._inboxes.prune, checked(address), retention, self._clock(), self._draft_id())
 
     async def register(
         self, team: str, agents: Sequence[NewMember], us: Owner, patience: float
@@ -171,7 +170,7 @@ class MailStore:
             await self._in_thread(os.unlink, draft)
             raise
         try:
-            await self._in_thread(inbox_file.append, self.layout, to, record, message_id)
+            await self._in_thread(self._inboxes.append, to, record, message_id)
         except Explained:
             await self.outbox.forget(message_id)
             raise
@@ -198,9 +197,6 @@ class MailStore:
             ) from error
 
     # From here on everything runs in a thread.
-
-    def _read(self, address: Address) -> Inbox:
-        return inbox_file.read_inbox(read_whole(self.layout.inbox(address)))
 
     def _register(self, team: str, agents: Sequence[NewMember], us: Owner, patience: float) -> frozenset[str] | None:
         names: frozenset[str] | None = frozenset()

@@ -61,6 +61,24 @@ def test_replacing_and_removing_leave_every_other_record_as_it_is(
     assert replaced(records, {}) == data
 
 
+@given(arrays(), arrays(), st.data())
+def test_what_was_there_before_changes_nothing_but_the_work(
+    one: tuple[bytes, list[str]], other: tuple[bytes, list[str]], data: st.DataObject
+) -> None:
+    before = records_in(one[0])
+    assert before is not None
+    cut = data.draw(st.integers(0, len(one[0])))
+    for now in (one[0], other[0], one[0][:cut] + other[0], one[0][:cut], appended(before, "7")):
+        assert records_in(now, before) == records_in(now)
+
+
+@pytest.mark.parametrize("now", ["[1, 23]", "[1, 2", "[1, 2,", "[1, 2, 3]", "[1, 2 3]", "[1]", "[1, 2] ]", "[01, 2]"])
+def test_a_record_that_could_go_on_is_parsed_again(now: str) -> None:
+    before = records_in(b"[1, 2]")
+    assert before is not None
+    assert records_in(now.encode(), before) == records_in(now.encode())
+
+
 @pytest.mark.parametrize("data", [b"", b" \n", b"[]", b" [ ] "])
 def test_an_empty_file_has_no_records(data: bytes) -> None:
     records = records_in(data)

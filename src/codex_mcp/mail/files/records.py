@@ -47,36 +47,64 @@ class Records(Struct, frozen=True):
 EMPTY: Final = Records("[]", ())
 
 
-def records_in(data: bytes) -> Records | None:
-    """The records of a file; None if it is broken. An empty file has none."""
+def records_in(data: bytes, before: Records = EMPTY) -> Records | None:
+    """The records of a file; None if it is broken. An empty file has none.
+
+    Those at its beginning that were there `before` are not parsed again: they are the same objects.
+    """
     text = decoded(data)
+    if text == before.text:
+        return before
     begin = after_blank(text, 0)
     if begin == len(text):
         return EMPTY
     if text[begin] != "[":
         return None
+    found = list(before.records[: _still_there(before, text)])
     try:
-        found, end = _elements(text, begin + 1)
+        end = _parse_rest(text, found[-1].end if found else begin, found)
     except (ValueError, IndexError):
         return None
     return Records(text, tuple(found)) if after_blank(text, end) == len(text) else None
 
 
-def _elements(text: str, at: int) -> tuple[list[Record], int]:
-    found: list[Record] = []
-    at = after_blank(text, at)
+def _still_there(before: Records, text: str) -> int:
+    """How many of its first records a text still has, at the same places.
+
+    The character after a record counts as well: a number could go on.
+    """
+    fewest, most, same = 0, len(before.records), 0
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        end = before.records[middle - 1].end + 1
+        if before.text[same:end] == text[same:end]:
+            fewest, same = middle, end
+        else:
+            most = middle - 1
+    return fewest
+
+
+def _parse_rest(text: str, at: int, found: list[Record]) -> int:
+    """Add the records after those that were found, the last of which ends here; return where the array ends."""
+    at = after_blank(text, at if found else at + 1)
     if text[at] == "]":
-        return found, at + 1
+        return at + 1
+    if found:
+        at = _after_comma(text, at)
     while True:
         start = after_blank(text, at)
         value, end = value_at(text, start)
         found.append(Record(value, start, end))
         at = after_blank(text, end)
         if text[at] == "]":
-            return found, at + 1
-        if text[at] != ",":
-            raise ValueError("no comma between two elements")
-        at += 1
+            return at + 1
+        at = _after_comma(text, at)
+
+
+def _after_comma(text: str, at: int) -> int:
+    if text[at] != ",":
+        raise ValueError("no comma between two elements")
+    return at + 1
 
 
 def appended(records: Records, source: str) -> bytes:
