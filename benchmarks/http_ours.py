@@ -13,19 +13,19 @@ from collections.abc import Awaitable
 
 import uvloop
 
+from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
-from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.mcp.http.serve import web_server
 from codex_mcp.mcp.methods import COMMON, Exchange, Methods
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
+from codex_mcp.access.seal import seal, unseal
 from codex_mcp.mcp.client import CAPABILITY_FOR
 from codex_mcp.mcp.methods import COMMON, Exchange, Handler
-from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.rpc.errors import invalid_params, request_failed
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import INVALID_PARAMS

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.mcp.method_rows import METHODS, Has, Home, answered_by, cache_hints, is_in_era
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.threads.threads import Threads
 from tests.support.servers.mcp_session import no_codex, no_hurry

@@ -5,9 +5,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.shutdown import Shutdown
 from codex_mcp.mcp.tools.product import Product, plain_product
 from codex_mcp.threads.record import Status

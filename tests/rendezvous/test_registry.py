@@ -1,5 +1,7 @@
 """The registry: who may register, reach and see what, on a clock of its own."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
@@ -9,6 +11,7 @@ from codex_mcp.relay.keys import public_key_object
 from codex_mcp.rendezvous import registry as module
 from codex_mcp.rendezvous.grants import Grant
 from codex_mcp.rendezvous.registry import FORGOTTEN_AFTER, Asking, Registry, RegistryError
+from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.rendezvous.tickets import (
     AUTHORIZATION_SECONDS,
     TICKET_SECONDS,
@@ -39,13 +42,26 @@ def registered(
     return registry.register(asking(principal, environment_id, now), Register(PROFILE, EXECUTOR), f"id-{now}", "name")
 
 
-def arrive(registry: Registry, answer: Registered, now: float = 0) -> Registration:
-    return registry.executor_arrived(answer.url.rpartition("/")[2], now)
+class Watched(Registry):
+    """With its routes, where executors come and go."""
+
+    def __init__(self, key: bytes = KEY, grants: Mapping[str, Grant] = GRANTS) -> None:
+        self.routes = Routes()
+        super().__init__(key, grants, self.routes)
+
+    def arrive(self, answer: Registered, now: float = 0) -> Registration:
+        registration = self.executor_arrived(answer.url.rpartition("/")[2], now)
+        self.routes.executor_arrived(registration.id, 1)
+        return registration
+
+    def leave(self, registration: Registration, now: float) -> None:
+        self.routes.executor_left(registration.id, 1, now)
+        self.executor_left(registration, now)
 
 
-def online() -> Registry:
-    registry = Registry(KEY, GRANTS)
-    arrive(registry, registered(registry))
+def online() -> Watched:
+    registry = Watched()
+    registry.arrive(registered(registry))
     return registry
 
 
@@ -86,63 +102,63 @@ def test_who_may_not_connect(principal: str, environment_id: str, code: str) -> 
 
 
 def test_an_environment_is_offline_until_its_executor_arrives_and_after_it_has_left() -> None:
-    registry = Registry(KEY, GRANTS)
+    registry = Watched()
     answer = registered(registry)
     with pytest.raises(RegistryError, match="no executor is connected"):
         connected(registry)
-    registration = arrive(registry, answer)
+    registration = registry.arrive(answer)
     assert registry.online() == 1
     connected(registry)
-    registry.executor_left(registration, 1)
+    registry.leave(registration, 1)
     with pytest.raises(RegistryError, match="no executor is connected") as caught:
         connected(registry)
     assert caught.value.status == 409
-    arrive(registry, answer, 2)
+    registry.arrive(answer, 2)
     connected(registry)
 
 
 def test_a_registration_survives_a_restart_of_the_registry() -> None:
-    answer = registered(Registry(KEY, GRANTS))
-    restarted = Registry(KEY, GRANTS)
-    arrive(restarted, answer)
+    answer = registered(Watched())
+    restarted = Watched()
+    restarted.arrive(answer)
     assert connected(restarted).executor_registration_id == "id-0"
     with pytest.raises(RegistryError, match="register again"):
-        arrive(Registry(b"another key" * 3, GRANTS), answer)
+        Watched(b"another key" * 3).arrive(answer)
     with pytest.raises(RegistryError, match="register again"):
-        arrive(Registry(KEY, {}), answer)
+        Watched(KEY, {}).arrive(answer)
 
 
 def test_the_newest_registration_counts_once_its_executor_arrives() -> None:
-    registry = Registry(KEY, GRANTS)
+    registry = Watched()
     first = registered(registry, now=0)
-    arrive(registry, first)
+    registry.arrive(first)
     second = registered(registry, now=5)
     assert connected(registry).executor_registration_id == "id-0"
-    newer = arrive(registry, second)
+    newer = registry.arrive(second)
     assert connected(registry).executor_registration_id == "id-5"
     with pytest.raises(RegistryError, match="taken its place") as caught:
-        arrive(registry, first)
+        registry.arrive(first)
     assert (caught.value.status, caught.value.code) == (403, SUPERSEDED)
-    registry.executor_left(newer, 6)
+    registry.leave(newer, 6)
     with pytest.raises(RegistryError, match="register again") as caught:
-        arrive(registry, first)
+        registry.arrive(first)
     assert (caught.value.status, caught.value.code) == (403, "forbidden")
 
 
 def test_an_environment_that_was_left_long_ago_is_free() -> None:
-    registry = Registry(KEY, GRANTS)
-    registration = arrive(registry, registered(registry))
+    registry = Watched()
+    registration = registry.arrive(registered(registry))
     registry.expire(FORGOTTEN_AFTER + 1)
     assert registry.online() == 1
-    registry.executor_left(registration, 10)
+    registry.leave(registration, 10)
     registry.expire(FORGOTTEN_AFTER)
     with pytest.raises(RegistryError, match="another principal"):
         registered(registry, "bob")
     registry.expire(FORGOTTEN_AFTER + 11)
-    arrive(registry, registered(registry, "bob", now=FORGOTTEN_AFTER + 11))
+    registry.arrive(registered(registry, "bob", now=FORGOTTEN_AFTER + 11))
     with pytest.raises(RegistryError, match="another principal"):
         registry.executor_arrived(signed(KEY, registration), FORGOTTEN_AFTER + 12)
-    registry.executor_left(registration, 0)
+    registry.leave(registration, 0)
     assert registry.online() == 1
 
 
@@ -163,7 +179,7 @@ def test_an_authorization_holds_for_its_key_environment_and_registration_and_for
     for principal in ("alice", "bob"):
         with pytest.raises(RegistryError, match="not registered"):
             registry.validate(asking(principal, "build-1"), valid)
-    arrive(registry, registered(registry, now=5))
+    registry.arrive(registered(registry, now=5))
     assert not is_valid(valid)
 
 
@@ -180,7 +196,7 @@ def test_a_ticket_opens_one_environment_for_a_while() -> None:
     with pytest.raises(RegistryError, match="no longer"):
         registry.harness_arrived(text, 0)
     registry.use(GRANTS)
-    registration = arrive(registry, registered(registry, now=5))
+    registration = registry.arrive(registered(registry, now=5))
     assert registry.may_still_register(registration)
     with pytest.raises(RegistryError, match="another executor"):
         registry.harness_arrived(text, 0)
@@ -197,7 +213,7 @@ def test_a_principal_sees_what_it_registered_and_what_it_may_reach() -> None:
 
 
 def test_bodies_that_cannot_be_used_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = Registry(KEY, GRANTS)
+    registry = Watched()
     with pytest.raises(RegistryError, match=PROFILE):
         registry.register(asking("ci", "build-1"), Register("other", EXECUTOR), "id", "")
     broken = msgspec.structs.replace(EXECUTOR, x25519_public_key="AAAA")

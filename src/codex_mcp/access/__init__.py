@@ -1,5 +1,6 @@
-"""Who may connect: no command of an agent gets to the server that runs it, nor to another one.
+"""Who may connect: requests with a token, an address and a rate that are allowed, and no command of an agent.
 
-`peers` is the check that every endpoint uses, and the place to start; `verdicts` has its rules. `other_end` finds the
-socket at the other end of a connection, `process_tree` the processes that hold it and their ancestors.
+`access_control` decides about requests by the rules of `gate`, and `peers` about connections by those of `verdicts`:
+start with these. `other_end` and `process_tree` find the processes behind a connection. `seal` signs what clients carry
+for us, with the key from `server_secrets`.
 """

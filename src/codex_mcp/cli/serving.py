@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from codex_mcp.access.server_secrets import secret_places, server_key, token_path
 from codex_mcp.access.verdicts import SERVER_NAME
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans, call_ourselves
@@ -31,7 +32,6 @@ from codex_mcp.codex.versions.trials import Trials
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.serve import serve_stdio
-from codex_mcp.mcp.server_secrets import secret_places, server_key, token_path
 from codex_mcp.mcp.tools.product import MakeProduct
 
 logger = logging.getLogger(__name__)

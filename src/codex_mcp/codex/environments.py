@@ -20,9 +20,9 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET, Struct
 
+from codex_mcp.access.token_files import read_token_file
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.secrets.token_file import read_token_file
 from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT, Environment, unknown
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CoreError, CoreLost

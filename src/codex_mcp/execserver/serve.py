@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from codex_mcp import __version__
+from codex_mcp.access.loopback import is_loopback
 from codex_mcp.access.peers import Peers
 from codex_mcp.access.verdicts import SERVER_NAME
 from codex_mcp.base.errors import Explained, Refused
@@ -59,7 +60,7 @@ class Address(Struct, frozen=True):
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
-        return self.host is None or ipaddress.ip_address(self.host).is_loopback
+        return self.host is None or is_loopback(self.host)
 
 
 class ExecServerListenUrlParseError(Refused):

@@ -13,7 +13,6 @@ import asyncio
 import importlib.util
 import logging
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -23,8 +22,8 @@ from typing import IO, Final
 import uvloop
 from msgspec import Struct
 
+from codex_mcp.access.token_files import read_secret
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import read_regular
 from codex_mcp.base.printable import one_line
 from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.base.secrets.client_variables import without_session
@@ -304,9 +303,7 @@ def _secret(arguments: argparse.Namespace) -> bytes:
 
 def _read(path: str) -> bytes:
     try:
-        if os.stat(path).st_mode & stat.S_IROTH:
-            logger.warning("every user of this machine can read %s; run chmod 600 on it", path)
-        return read_regular(path).strip()
+        return read_secret(path, path).strip()
     except OSError as exc:
         raise Refused(f"cannot read {path}: {exc.strerror}") from exc
 

@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.records import EMPTY, Record, appended, array_of, records_in, replaced, salvaged, without
+from codex_mcp.mail.files.records import EMPTY, Record, Records, appended, array_of, records_in, replaced, salvaged, without
 from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
 from codex_mcp.mail.message import Inbox, Message, acknowledged, inbox_of, is_message, marked_read, message_of
 from codex_mcp.mail.retention import Retention, outdated
@@ -31,7 +31,7 @@ class Version:
         """One of a broken file has the records that could be saved."""
         found = records_in(data, EMPTY if before is None else before.records)
         self.is_broken = found is None
-        self.records = found or records_in(array_of(salvaged(data, is_message))) or EMPTY
+        self.records: Records = found or records_in(array_of(salvaged(data, is_message))) or EMPTY
         self._known = () if before is None else before.read
         self.read: tuple[tuple[Record, Message | None], ...] = ()
         self._inbox: Inbox | None = None

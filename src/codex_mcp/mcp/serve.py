@@ -15,13 +15,13 @@ from typing import IO, Final
 
 from msgspec.structs import replace
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import ON_STDIO, Session
 from codex_mcp.mcp.shutdown import Shutdown
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product

@@ -7,7 +7,6 @@ connection would save half a millisecond, and break together with the sockets af
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import ssl
 import urllib.error
 import urllib.request
@@ -17,6 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from codex_mcp.access.loopback import is_loopback
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import foreign
@@ -150,13 +150,6 @@ def opener(url: str) -> urllib.request.OpenerDirector:
     if is_loopback(urlsplit(url).hostname or ""):
         handlers.append(urllib.request.ProxyHandler({}))
     return urllib.request.build_opener(*handlers)
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _problem(reason: object) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.mcp.http.access.gate import parse_tokens
+from codex_mcp.access.gate import parse_tokens
 
 REGISTER: Final = "register="
 REACH: Final = "reach="
@@ -35,7 +35,7 @@ class Grant(Struct, frozen=True):
 
 
 class TokenFile(Struct, frozen=True):
-    tokens: Mapping[bytes, str]
+    tokens: dict[bytes, str]
     """SHA-256 of each token → its principal."""
     grants: Mapping[str, Grant]
     """By principal."""

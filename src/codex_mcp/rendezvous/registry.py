@@ -32,6 +32,7 @@ from codex_mcp.relay.errors import RelayError
 from codex_mcp.relay.handshake import PROFILE
 from codex_mcp.relay.keys import PublicKeyObject, public_keys
 from codex_mcp.rendezvous.grants import Grant, is_environment_id
+from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.rendezvous.tickets import (
     AUTHORIZATION_SECONDS,
     TICKET_SECONDS,
@@ -61,8 +62,7 @@ class RegistryError(Exception):
 class _Environment(Struct):
     registration: Registration
     fingerprint: str
-    is_online: bool = False
-    seen_at: float = 0.0
+    seen_at: float
 
 
 class Asking(Struct, frozen=True):
@@ -76,9 +76,10 @@ class Asking(Struct, frozen=True):
 
 
 class Registry:
-    def __init__(self, key: bytes, grants: Mapping[str, Grant]) -> None:
+    def __init__(self, key: bytes, grants: Mapping[str, Grant], routes: Routes) -> None:
         self._key = key
         self._grants = grants
+        self._routes = routes
         self._environments: dict[str, _Environment] = {}
 
     def use(self, grants: Mapping[str, Grant]) -> None:
@@ -100,13 +101,13 @@ class Registry:
             new_id, asking.environment_id, asking.principal, body.executor_public_key, name, asking.now
         )
         known = self._environments.get(asking.environment_id)
-        if known is None or not known.is_online:
-            self._environments[asking.environment_id] = _Environment(registration, fingerprint, seen_at=asking.now)
+        if known is None or not self._is_online(known):
+            self._environments[asking.environment_id] = _Environment(registration, fingerprint, asking.now)
         url = f"{asking.base}/relay/executor/{signed(self._key, registration)}"
         return Registered(asking.environment_id, url, PROFILE, new_id)
 
     def executor_arrived(self, signed_text: str, now: float) -> Registration:
-        """An executor opens its socket: from now on its environment can be reached. Raises RegistryError."""
+        """An executor opens its socket: once it is connected, its environment can be reached. Raises RegistryError."""
         registration = read_signed(self._key, signed_text, Registration)
         if registration is None or not self._grant(registration.principal).may_register(registration.environment_id):
             raise RegistryError(403, "forbidden", "unknown registration; register again")
@@ -116,18 +117,18 @@ class Registry:
                 raise RegistryError(403, "environment_taken", "the environment belongs to another principal")
             if known.registration.at > registration.at:
                 # Only then: an executor that may register again would take the place of the one that is there.
-                if known.is_online:
+                if self._is_online(known):
                     raise RegistryError(403, SUPERSEDED, "another executor has taken its place")
                 raise RegistryError(403, "forbidden", "another executor was registered since; register again")
         self._environments[registration.environment_id] = _Environment(
-            registration, _fingerprint(registration.key), is_online=True, seen_at=now
+            registration, _fingerprint(registration.key), now
         )
         return registration
 
     def executor_left(self, registration: Registration, now: float) -> None:
         known = self._environments.get(registration.environment_id)
         if known is not None and known.registration.id == registration.id:
-            known.is_online, known.seen_at = False, now
+            known.seen_at = now
 
     def validate(self, asking: Asking, body: Validate) -> Validated:
         known = self._environments.get(asking.environment_id)
@@ -149,7 +150,7 @@ class Registry:
             )
         fingerprint = _fingerprint(body.harness_public_key)
         known = self._environments.get(asking.environment_id)
-        if known is None or not known.is_online:
+        if known is None or not self._is_online(known):
             raise RegistryError(409, OFFLINE, f"no executor is connected as {asking.environment_id!r}; start one")
         registration = known.registration
         names = (registration.id, asking.environment_id)
@@ -189,7 +190,7 @@ class Registry:
                 environment_id,
                 each.registration.principal,
                 each.registration.name,
-                each.is_online,
+                self._is_online(each),
                 streams.get(each.registration.id, 0),
                 each.registration.at,
                 each.fingerprint,
@@ -198,19 +199,22 @@ class Registry:
             if each.registration.principal == principal or grant.may_reach(environment_id)
         ]
 
-    def online(self) -> int:
-        return sum(each.is_online for each in self._environments.values())
-
     def expire(self, now: float) -> list[str]:
         """Forget environments whose executor has been away for long; return their ids."""
         old = [
             environment_id
             for environment_id, each in self._environments.items()
-            if not each.is_online and now - each.seen_at > FORGOTTEN_AFTER
+            if not self._is_online(each) and now - each.seen_at > FORGOTTEN_AFTER
         ]
         for environment_id in old:
             del self._environments[environment_id]
         return old
+
+    def online(self) -> int:
+        return sum(map(self._is_online, self._environments.values()))
+
+    def _is_online(self, environment: _Environment) -> bool:
+        return self._routes.executor_socket(environment.registration.id) is not None
 
     def _grant(self, principal: str) -> Grant:
         return self._grants.get(principal, NO_GRANT)

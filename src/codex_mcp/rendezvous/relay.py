@@ -24,16 +24,14 @@ CROWDED = "you have too many connections, and all are in use; close one, or try 
 
 
 class Relay:
-    def __init__(self, registry: Registry, audit: Audit) -> None:
-        self.routes = Routes()
+    def __init__(self, routes: Routes, registry: Registry, audit: Audit) -> None:
+        self.routes = routes
         self.metrics = Metrics(registry.online, self.routes.count, lambda: len(self._sockets))
         self._registry = registry
         self._audit = audit
         self._sockets: dict[int, RelaySocket] = {}
-        self._executors: dict[str, tuple[RelaySocket, Registration]] = {}
-        """By environment."""
-        self._last: dict[str, str] = {}
-        """By environment: the registration whose executor was connected last."""
+        self._last: dict[str, Registration] = {}
+        """By environment: the registration whose executor is connected, or was last."""
         self._harnesses: dict[RelaySocket, Ticket] = {}
         self._numbers = itertools.count(1)
         self._is_closing = False
@@ -44,21 +42,20 @@ class Relay:
         registration = self._registry.executor_arrived(signed, time.time())
         socket = await self._accepted(registration.principal, scope, send)
         environment_id = registration.environment_id
-        if (earlier := self._executors.get(environment_id)) is not None:
-            earlier[0].close(SUPERSEDED)
-            self._send(self.routes.executor_left(earlier[1].id, earlier[0].number, time.monotonic()))
-        if (last := self._last.get(environment_id, registration.id)) != registration.id:
-            self._send(self.routes.abandoned(last))
-        self._last[environment_id] = registration.id
-        self._executors[environment_id] = (socket, registration)
+        last = self._last.get(environment_id, registration)
+        if (earlier := self._executor(last.id)) is not None:
+            earlier.close(SUPERSEDED)
+            self._send(self.routes.executor_left(last.id, earlier.number, time.monotonic()))
+        if last.id != registration.id:
+            self._send(self.routes.abandoned(last.id))
+        self._last[environment_id] = registration
         self.routes.executor_arrived(registration.id, socket.number)
         self._audit.note("executor_connected", registration.principal, environment_id, registration=registration.id)
         try:
             socket.begin(partial(self._from_executor, registration.id))
             await self._ended(receive)
         finally:
-            if self._executors.get(environment_id) == (socket, registration):
-                del self._executors[environment_id]
+            if self._executor(registration.id) is socket:
                 self._executor_left(socket, registration)
             self._gone(socket)
 
@@ -79,9 +76,10 @@ class Relay:
 
     def check_grants(self) -> None:
         """The token file has changed: close what is no longer allowed."""
-        for socket, registration in self._executors.values():
-            if not self._registry.may_still_register(registration):
-                socket.close(REVOKED)
+        for registration in self._last.values():
+            executor = self._executor(registration.id)
+            if executor is not None and not self._registry.may_still_register(registration):
+                executor.close(REVOKED)
         for socket, ticket in self._harnesses.items():
             if not self._registry.may_still_reach(ticket):
                 socket.close(REVOKED)
@@ -124,9 +122,11 @@ class Relay:
             self._send(self.routes.from_harness(socket.number, frame))
         except RelayError:
             self.metrics.unreadable += 1
-        executor = self._sockets.get(self.routes.executor_socket(registration_id) or 0)
-        if executor is not None:
+        if (executor := self._executor(registration_id)) is not None:
             executor.slow_down(socket)
+
+    def _executor(self, registration_id: str) -> RelaySocket | None:
+        return self._sockets.get(self.routes.executor_socket(registration_id) or 0)
 
     async def _ended(self, receive: Receive) -> None:
         """Wait until the socket is closed. Text is not part of the protocol and is skipped."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import socket
 import ssl
@@ -15,6 +14,7 @@ from typing import Final
 import uvicorn
 from msgspec import Struct
 
+from codex_mcp.access.loopback import is_loopback
 from codex_mcp.access.peers import Peers
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.signals import first, signals_received
@@ -25,6 +25,7 @@ from codex_mcp.rendezvous.app import RendezvousApp
 from codex_mcp.rendezvous.audit import Audit
 from codex_mcp.rendezvous.registry import Registry
 from codex_mcp.rendezvous.relay import Relay
+from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.transports.direct_socket import DirectSocket
 from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
@@ -67,15 +68,16 @@ class _Uvicorn(uvicorn.Server):
 
 async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> None:
     """Serve until a signal arrives. Raises Refused if that is unsafe or impossible."""
-    if not _is_loopback(config.host) and config.tls_cert is None and not config.is_insecure:
+    if not is_loopback(config.host) and config.tls_cert is None and not config.is_insecure:
         raise Refused(
             f"cannot listen on {config.host} without TLS: tokens could be read on the way. Give --tls-cert and "
             "--tls-key, listen on 127.0.0.1, or give --insecure if a proxy provides TLS."
         )
     access = TokenAccess(config.tokens)
     with contextlib.closing(Audit(config.audit)) as audit:
-        registry = Registry(config.key, access.file.grants)
-        relay = Relay(registry, audit)
+        routes = Routes()
+        registry = Registry(config.key, access.file.grants, routes)
+        relay = Relay(routes, registry, audit)
         app = RendezvousApp(access, registry, relay, audit)
         with (
             contextlib.closing(_listener(config.host, config.port)) as listener,
@@ -154,13 +156,6 @@ def _server(config: RendezvousConfig, app: RendezvousApp, peers: Peers) -> uvico
         why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
         raise Refused(f"cannot use the certificate {config.tls_cert} and the key {config.tls_key}: {why}") from exc
     return server
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _listener(host: str, port: int) -> socket.socket:

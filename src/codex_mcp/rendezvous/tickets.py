@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from codex_mcp.mcp.seal import seal, unseal
+from codex_mcp.access.seal import seal, unseal
 from codex_mcp.relay.keys import PublicKeyObject
 
 EXECUTOR: Final = "rendezvous executor"

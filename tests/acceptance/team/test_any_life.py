@@ -12,9 +12,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import team_product
 from codex_mcp.rpc.peer import Handlers, Peer

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.access.seal import KEY_BYTES, seal
 from codex_mcp.mcp.asking.inputs import (
     Asked,
     OpenQuestion,
@@ -15,7 +16,6 @@ from codex_mcp.mcp.asking.inputs import (
     sealed,
     unsealed,
 )
-from codex_mcp.mcp.seal import KEY_BYTES, seal
 from codex_mcp.threads.questions.questions import Method
 from tests.support.core.questions import COMMAND, ask
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.mcp.http.access.test_access_control import key_file
+from tests.access.test_access_control import key_file
 from tests.support.http.client import connect
 from tests.support.http.echo_methods import serving
 from tests.support.http.mcp_client import SESSION, Door, initialize, request, shake_hands

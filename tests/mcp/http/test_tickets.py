@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.access.seal import KEY_BYTES, seal
 from codex_mcp.mcp.http import tickets
 from codex_mcp.mcp.http.tickets import Ticket
-from codex_mcp.mcp.seal import KEY_BYTES, seal
 
 KEY = bytes(range(KEY_BYTES))
 LIFETIME = 100.0

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.access.seal import KEY_BYTES, seal
 from codex_mcp.mcp.asking.inputs import input_requests
 from codex_mcp.mcp.schema.task_shapes import (
     TaskName,
@@ -14,7 +15,6 @@ from codex_mcp.mcp.schema.task_shapes import (
     task_id,
     task_name,
 )
-from codex_mcp.mcp.seal import KEY_BYTES, seal
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome, Status
 from tests.support.core.questions import COMMAND, ask

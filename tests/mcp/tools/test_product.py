@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.product import plain_product, team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.team.mail.team_mail import MailPlace

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.mcp.schema.task_shapes import TaskName, task_id
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.wire.mcp import CAPABILITIES_KEY, MISSING_CAPABILITY, STATELESS_REVISIONS, TASKS_EXTENSION, VERSION_KEY
 from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 from tests.support.servers.mcp_session import memory_session

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
-from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.serve import web_server
 from codex_mcp.mcp.methods import Handler, Methods
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.settings import make_settings

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.rpc.channel import Channel

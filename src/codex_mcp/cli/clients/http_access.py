@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
-import ipaddress
 import os
 import ssl
 import sys
@@ -17,10 +16,11 @@ import time
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
+from codex_mcp.access.loopback import is_loopback
+from codex_mcp.access.token_files import read_token_file
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.secrets.token_file import read_token_file
 from codex_mcp.cli.clients.known import Folders, Place, Scope, token_fields, variable_fields
 from codex_mcp.cli.clients.own_entry import Address
 from codex_mcp.cli.clients.own_folder.lock import own_folder
@@ -82,7 +82,7 @@ def _own_token(url: str, where: Folders) -> str:
     file = f"{own_folder(where)}/token"
     give = "give its token with --token-file FILE or --token-env NAME"
     address = urlsplit(url)
-    if not _is_here(address) or not os.path.exists(file):
+    if not is_loopback(address.hostname or "") or not os.path.exists(file):
         raise Refused(f"cannot connect to {url}: the server wants a token; {give}")
     if not _is_mine(address.port or 80):
         raise Refused(f"cannot connect to {url}: the server wants a token, and is not known to be yours; {give}")
@@ -112,7 +112,7 @@ def _warn(text: str) -> None:
 
 
 def _asked_patiently(url: str, token: str | None) -> Answer:
-    deadline = time.monotonic() + (START_PATIENCE if _is_here(urlsplit(url)) else 0.0)
+    deadline = time.monotonic() + (START_PATIENCE if is_loopback(urlsplit(url).hostname or "") else 0.0)
     while (answer := _asked(url, token)) is Answer.SILENT and time.monotonic() < deadline:
         time.sleep(PAUSE)
     return answer
@@ -142,13 +142,6 @@ def _asked(url: str, token: str | None) -> Answer:
     if response.status == UNAUTHORIZED:
         return Answer.WANTS_TOKEN
     return Answer.SERVES if b'"jsonrpc"' in body and response.status != NOT_FOUND else Answer.IS_OTHER
-
-
-def _is_here(address: SplitResult) -> bool:
-    host = address.hostname or ""
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
 
 
 def _is_mine(port: int) -> bool:

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     # Only this command needs them.
     from uvloop import new_event_loop  # noqa: PLC0415
 
-    from codex_mcp.mcp.server_secrets import server_key  # noqa: PLC0415
+    from codex_mcp.access.server_secrets import server_key  # noqa: PLC0415
     from codex_mcp.rendezvous.serve import RendezvousConfig, serve  # noqa: PLC0415
 
     home = environment.get("CODEX_HOME") or os.path.join(environment.get("HOME") or "/", ".codex")

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Final
 
+from codex_mcp.access.token_files import read_token_file
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.secrets.token_file import read_token_file
 
 URL_VARIABLE: Final = "CODEX_MCP_RENDEZVOUS_URL"
 TOKEN_VARIABLE: Final = "CODEX_MCP_RENDEZVOUS_TOKEN"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from codex_mcp.access.loopback import is_loopback
 from codex_mcp.base.errors import Refused
 from codex_mcp.execclient.connection import route_to
 from codex_mcp.execclient.errors import CannotConnect
@@ -15,7 +16,6 @@ from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.execclient.passage import Destination, Passage
 from codex_mcp.execserver.connection import ClientTransport
 from codex_mcp.relay.admission import MAX_STREAMS
-from codex_mcp.relay.registry_client import is_loopback
 
 
 class Forwarder:

@@ -16,9 +16,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.access.token_files import read_token_file
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.secrets.token_file import read_token_file
 from codex_mcp.relay.registry_client import Headers, bearer
 
 VARIABLES: Final = ("CODEX_MCP_RENDEZVOUS_TOKEN", "CODEX_API_KEY")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from codex_mcp.access.seal import seal, unseal
 from codex_mcp.mcp.asking.elicitation import elicitation_params
-from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.wire.jsonrpc import Id
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.access.seal import digest
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import (
     Asked,
@@ -29,7 +30,6 @@ from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
 from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
-from codex_mcp.mcp.seal import digest
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread

@@ -11,13 +11,13 @@ from typing import Final
 
 import msgspec
 
+from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.gate import CROSS_SITE, OWN_SITE, Rejected
+from codex_mcp.access.rates import Rates
 from codex_mcp.base.settings.http import HttpSettings
-from codex_mcp.mcp.http.access.access_control import AccessControl
-from codex_mcp.mcp.http.access.gate import CROSS_SITE, OWN_SITE, Rejected
-from codex_mcp.mcp.http.access.grants import CLOSED_BY_POLICY, Grants, RevocableSocket
-from codex_mcp.mcp.http.access.rates import Rates
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint
 from codex_mcp.mcp.http.endpoint import HANG_UP, RETRY_LATER, Refusal, refusal
+from codex_mcp.mcp.http.grants import CLOSED_BY_POLICY, Grants, RevocableSocket
 from codex_mcp.mcp.http.hub import Hub, HubSession
 from codex_mcp.mcp.http.mcp_endpoint import McpEndpoint
 from codex_mcp.mcp.http.metrics import CONTENT_TYPE, Metrics

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import msgspec
 
+from codex_mcp.access.loopback import is_loopback
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.principals import LOCAL, of_session
 from codex_mcp.base.settings.calls import CallSettings
@@ -230,11 +231,12 @@ class Hub:
 
     def _make_room(self, principal: str, address: str) -> None:
         most = self._settings
-        # Without tokens there is only one principal, and a proxy on this machine serves everyone's clients.
+        # Without tokens there is only one principal, and a proxy on this machine, even on a Unix socket, which has no
+        # address, serves everyone's clients.
         if principal != LOCAL and self._of_principal[principal] >= most.sessions_per_principal:
             ours = [session for session in self if session.principal == principal]
             self._evict(ours, f"{principal} has {len(ours)} sessions, all in use")
-        if not is_loopback(address) and self._of_address[address] >= most.sessions_per_address:
+        if address and not is_loopback(address) and self._of_address[address] >= most.sessions_per_address:
             from_there = [session for session in self if session.address == address]
             self._evict(from_there, f"{len(from_there)} sessions were opened from your address, all in use")
         if len(self._sessions) >= most.max_sessions:
@@ -346,11 +348,6 @@ class Hub:
 def logged(session_id: str) -> str:
     """A session id as the log shows it: whoever knows the id can find its lines, but not the other way round."""
     return sha256(session_id.encode(errors="surrogateescape")).hexdigest()[: 2 * ID_BYTES]
-
-
-def is_loopback(address: str) -> bool:
-    """Whether a client is on this machine. A Unix socket has no address."""
-    return not address or address == "::1" or address.startswith(("127.", "::ffff:127."))
 
 
 async def no_pace() -> None:

@@ -18,6 +18,8 @@ from functools import partial
 import uvicorn
 from msgspec.structs import replace
 
+from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.gate import LOOPBACK, warning_without_tokens
 from codex_mcp.access.peers import Peers
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
@@ -27,8 +29,6 @@ from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.http.access.access_control import AccessControl
-from codex_mcp.mcp.http.access.gate import LOOPBACK, warning_without_tokens
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.ended_sessions import EndedSessions
 from codex_mcp.mcp.http.hub import Hub

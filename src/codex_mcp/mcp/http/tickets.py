@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.access.seal import seal, unseal
 from codex_mcp.mcp.known_clients import EVENTS_CAPABILITY
-from codex_mcp.mcp.seal import seal, unseal
 
 PURPOSE = "session"
 

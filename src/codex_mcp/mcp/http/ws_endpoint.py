@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.http.access.grants import CLOSED_BY_POLICY
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, sent_with
 from codex_mcp.mcp.http.channel import InboxFull
 from codex_mcp.mcp.http.endpoint import Refusal, decoded
+from codex_mcp.mcp.http.grants import CLOSED_BY_POLICY
 from codex_mcp.mcp.http.hub import HubSession
 from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
 from codex_mcp.rpc import codec

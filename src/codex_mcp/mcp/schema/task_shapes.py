@@ -18,10 +18,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.access.seal import seal, unseal
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.answer_size import WHOLE, Reader
 from codex_mcp.mcp.schema.results import GoesOn, Result
-from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.threads.record import Outcome, Status
 
 PURPOSE: Final = "task"

@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec import structs
 
+from codex_mcp.access.seal import digest
 from codex_mcp.mcp.schema.arguments import translated
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.team_catalogue import DECISIONS, StartArguments, TeamReplyArguments
-from codex_mcp.mcp.seal import digest
 from codex_mcp.team.agent import RequestKey
 
 LONGEST_REQUEST_ID: Final = 1000

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from codex_mcp.mcp.seal import KEY_BYTES, MAX_SEALED_CHARS, digest, seal, unseal
+from codex_mcp.access.seal import KEY_BYTES, MAX_SEALED_CHARS, digest, seal, unseal
 from tests.support.json_values import JSON_VALUES
 
 KEY = bytes(range(KEY_BYTES))

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.access.token_files import read_token_file
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.secrets.token_file import read_token_file
 
 
 @pytest.mark.parametrize(("mode", "warns"), [(0o600, False), (0o640, False), (0o644, True)])

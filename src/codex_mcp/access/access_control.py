@@ -7,25 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import stat
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
-from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.files import read_regular
-from codex_mcp.base.principals import LOCAL
-from codex_mcp.base.settings.http import HttpSettings
-from codex_mcp.mcp.http.access.gate import (
+from codex_mcp.access.gate import (
     DECISIVE_HEADERS,
     INVALID_TOKEN,
     LOOPBACK,
     NO_TOKEN,
-    TOO_MANY_FAILURES,
     Admitted,
     Gate,
     Rejected,
@@ -34,8 +26,13 @@ from codex_mcp.mcp.http.access.gate import (
     parse_tokens,
     why_not_a_principal,
 )
-from codex_mcp.mcp.http.access.rates import FailedLogins
-from codex_mcp.mcp.server_secrets import own_token
+from codex_mcp.access.logins import Logins
+from codex_mcp.access.server_secrets import own_token
+from codex_mcp.access.token_files import WatchedFile, read_tokens
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.files import read_regular
+from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.settings.http import HttpSettings
 
 logger = logging.getLogger(__name__)
 
@@ -46,18 +43,11 @@ token that expires, stops working a second later."""
 REMEMBERED: Final = 4096
 """Verdicts. Beyond that, further requests are checked every time."""
 
-ACCEPTED: Final = 10_000
-"""Hashes of tokens that were valid before: these are checked even if their address sent invalid ones."""
-
 CLOCK_SKEW: Final = 30
 """Seconds by which our clock and the issuer's may differ."""
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "PS256", "EdDSA")
 """Public keys only: with a shared secret, anyone who can check a token can also make one."""
-
-
-FileState: TypeAlias = tuple[int, int, int]
-"""Changes when the file does."""
 
 
 class AccessControl:
@@ -69,10 +59,8 @@ class AccessControl:
         )
         self.generation = 0
         """Grows whenever a file of tokens or keys is read: earlier verdicts must be checked again."""
-        self._states: dict[str, FileState] = {}
         self._checked_at = 0.0
-        self._accepted: OrderedDict[bytes, None] = OrderedDict()
-        self._failed = FailedLogins()
+        self._logins = Logins()
         self._remembered: dict[tuple[str | None, ...], Admitted] = {}
         self._own: dict[bytes, str] = {}
         self._administrators: frozenset[str] = frozenset()
@@ -81,10 +69,8 @@ class AccessControl:
             self._gate = msgspec.structs.replace(self._gate, tokens=self._own)
         self._jwt: Any = None
         self._keys: Mapping[str, Any] = {}
-        if settings.tokens is not None:
-            self._read_tokens(settings.tokens)
-        if settings.jwks is not None:
-            self._read_jwks(settings.jwks)
+        readers = ((settings.tokens, self._read_tokens), (settings.jwks, self._read_jwks))
+        self._files = [WatchedFile(path, read) for path, read in readers if path is not None]
         self.open_to_all = settings.tokens is None and settings.jwks is None and not self._own
 
     def administers(self, principal: str) -> bool:
@@ -120,18 +106,9 @@ class AccessControl:
         token = bearer_token(headers)
         if token is None:
             return NO_TOKEN
-        digest, now = hashlib.sha256(token.encode()).digest(), time.monotonic()
-        if digest not in self._accepted and self._failed.wait(address, now) > 0:
-            return TOO_MANY_FAILURES
-        is_signed = self._settings.jwks is not None and token.count(".") == 2
-        verdict = self._judge_signed(token) if is_signed else self._gate.principal(digest)
-        if isinstance(verdict, Admitted):
-            self._accepted[digest] = None
-            if len(self._accepted) > ACCEPTED:
-                self._accepted.popitem(last=False)
-        elif self._failed.failed(address, now):
-            logger.warning("too many invalid tokens from %s; it may now try two per second", address or "a client")
-        return verdict
+        if self._settings.jwks is not None and token.count(".") == 2:
+            return self._logins.verdict(token, address, lambda _: self._judge_signed(token))
+        return self._logins.verdict(token, address, self._gate.principal)
 
     def _judge_signed(self, token: str) -> Admitted | Rejected:
         try:
@@ -163,52 +140,24 @@ class AccessControl:
             return
         self._checked_at = now
         self._remembered.clear()
-        for path, read in ((self._settings.tokens, self._read_tokens), (self._settings.jwks, self._read_jwks)):
-            if path is None:
-                continue
-            try:
-                if _state(path) != self._states[path]:
-                    read(path)
-                    logger.info("read %s again", path)
-            except (OSError, BadSetting) as exc:
-                # The old contents stay valid: a file that is just being written must not lock everyone out.
-                logger.error("%s; what was read before stays valid", exc)
+        for file in self._files:
+            self.generation += file.refresh()
 
     def _read_tokens(self, path: str) -> None:
-        try:
-            state = _state(path)
-            text = read_regular(path).decode()
-            tokens = parse_tokens(text)
-        except (OSError, UnicodeDecodeError, ValueError) as exc:
-            why = exc.strerror if isinstance(exc, OSError) else exc
-            raise BadSetting(f"cannot use the token file {path}: {why}") from exc
-        if os.stat(path).st_mode & stat.S_IROTH:
-            logger.warning("every user of this machine can read the token file %s; run chmod 600 on it", path)
+        tokens, self._administrators = read_tokens(path, lambda text: (parse_tokens(text), administrators(text)))
         self._gate = msgspec.structs.replace(self._gate, tokens=tokens | self._own)
-        self._administrators = administrators(text)
-        self._states[path] = state
-        self.generation += 1
 
     def _read_jwks(self, path: str) -> None:
         import jwt  # noqa: PLC0415  only a server that accepts signed tokens needs it
 
-        self._jwt = jwt
         try:
-            state = _state(path)
             text = read_regular(path).decode()
             # While serving, a list without keys removes all of them; at the start it is a mistake.
-            is_empty = path in self._states and msgspec.json.decode(text) == {"keys": []}
+            is_empty = self._jwt is not None and msgspec.json.decode(text) == {"keys": []}
             keys = [] if is_empty else jwt.PyJWKSet.from_json(text).keys
         except (OSError, ValueError, AttributeError, TypeError, jwt.PyJWTError) as exc:  # the file may hold anything
             raise BadSetting(f"cannot use the key file {path}: {exc}") from exc
         named = {key.key_id: key for key in keys if key.key_id}
         if not named and not is_empty:
             raise BadSetting(f"cannot use the key file {path}: none of its keys has a name (kid)")
-        self._keys = named
-        self._states[path] = state
-        self.generation += 1
-
-
-def _state(path: str) -> FileState:
-    status = os.stat(path)
-    return status.st_ino, status.st_mtime_ns, status.st_size
+        self._jwt, self._keys = jwt, named

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.http.access.gate import (
+from codex_mcp.access.gate import (
     MIN_TOKEN_CHARS,
     NO_TOKEN,
     PRINCIPAL,

@@ -4,10 +4,10 @@ import asyncio
 import time
 from pathlib import Path
 
-from codex_mcp.mcp.http.access.access_control import AccessControl
-from codex_mcp.mcp.http.access.gate import Admitted
-from codex_mcp.mcp.http.access.grants import Grant, Grants
-from tests.mcp.http.access.test_access_control import ONE, TWO, bearer, key_file, signed, signed_access, token_file
+from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.gate import Admitted
+from codex_mcp.mcp.http.grants import Grant, Grants
+from tests.access.test_access_control import ONE, TWO, bearer, key_file, signed, signed_access, token_file
 from tests.support.patience import PATIENCE
 from tests.support.settings import make_settings
 

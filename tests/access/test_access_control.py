@@ -10,10 +10,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jwt.algorithms import OKPAlgorithm
 
+from codex_mcp.access.access_control import CHECK_INTERVAL, AccessControl
+from codex_mcp.access.gate import Admitted, Rejected
+from codex_mcp.access.server_secrets import own_token
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.mcp.http.access.access_control import CHECK_INTERVAL, AccessControl
-from codex_mcp.mcp.http.access.gate import Admitted, Rejected
-from codex_mcp.mcp.server_secrets import own_token
 from tests.support.settings import make_settings
 
 HOST = {"host": "127.0.0.1"}

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.http.access.rates import FAILURES_BURST, MAX_BUCKETS, FailedLogins, Rates
+from codex_mcp.access.rates import FAILURES_BURST, MAX_BUCKETS, FailedLogins, Rates
 
 
 def test_a_full_bucket_is_taken_at_once_and_then_refills() -> None:

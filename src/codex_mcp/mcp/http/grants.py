@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from codex_mcp.mcp.http.access.access_control import AccessControl
-from codex_mcp.mcp.http.access.gate import Admitted
+from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.gate import Admitted
 from codex_mcp.transports.http import Receive, Send
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ import os
 import secrets
 from typing import Final
 
+from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private, make_private_folder, read_if_there, write_whole
-from codex_mcp.mcp.seal import KEY_BYTES
 
 KEY_FILE: Final = os.path.join("codex-mcp", "server.key")
 TOKEN_FILE: Final = os.path.join("codex-mcp", "token")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.access.seal import KEY_BYTES
+from codex_mcp.access.server_secrets import KEY_FILE, own_token, server_key, token_path
 from codex_mcp.base.errors import Refused
-from codex_mcp.mcp.seal import KEY_BYTES
-from codex_mcp.mcp.server_secrets import KEY_FILE, own_token, server_key, token_path
 
 
 def test_a_restarted_server_has_the_same_key(tmp_path: Path) -> None:
