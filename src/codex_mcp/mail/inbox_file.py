@@ -12,7 +12,17 @@ from typing import Final, cast
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.records import EMPTY, Record, Records, appended, array_of, records_in, replaced, salvaged, without
+from codex_mcp.mail.files.records import (
+    EMPTY,
+    Record,
+    Records,
+    appended,
+    array_of,
+    records_in,
+    replaced,
+    salvaged,
+    without,
+)
 from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
 from codex_mcp.mail.message import Inbox, Message, acknowledged, inbox_of, is_message, marked_read, message_of
 from codex_mcp.mail.retention import Retention, outdated
