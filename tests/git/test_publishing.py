@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.git.agent_files import is_ref, told_in
 from codex_mcp.git.diffs import Wanted, diff_of
 from codex_mcp.git.looking import work_since
 from codex_mcp.git.making import Asked, make
@@ -369,31 +368,3 @@ def test_the_settings_of_the_user_s_repository_name_no_program_in_the_view(check
     assert open_again(close(worktree).worktree).worktree.branch == "codex/arch"
     assert not (tmp_path / "mark").exists()
     assert git(folder, "remote", "get-url", "origin") == "https://example.com/x.git"
-
-
-@pytest.mark.parametrize("name", ["refs/heads/a", "refs/heads/a/b-c.d", "refs/heads/é", "refs/stash"])
-def test_names_that_git_accepts(checkout: Path, name: str) -> None:
-    assert is_ref(name)
-    git(checkout, "check-ref-format", name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("heads/a", "refs/heads/../x", "refs/heads/.a", "refs/heads/a.lock", "refs/heads/a b", "refs/heads/a\n"),
-        *("refs/heads/a//b", "refs/heads/a/", "refs/heads/a@{1}", "refs/heads/a~1", "refs/heads/a.", "-x", ""),
-    ],
-)
-def test_names_that_git_refuses(name: str) -> None:
-    assert not is_ref(name)
-
-
-def test_a_git_folder_is_read_as_git_reads_it(checkout: Path) -> None:
-    git(checkout, "branch", "x/y")
-    git(checkout, "pack-refs", "--all")
-    tip = commit(checkout, "b", "x\n")
-    told = told_in(str(checkout / ".git"))
-    assert (told.ref, told.commit) == ("refs/heads/main", tip)
-    listed = git(checkout, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    assert told.refs == dict(line.split(" ") for line in listed)
-    assert list(told.visited) == git(checkout, "log", "-g", "--format=%H").split()

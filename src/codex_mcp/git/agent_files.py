@@ -212,9 +212,10 @@ def _read(here: int, path: str, limit: int, *, from_end: bool = False) -> bytes 
             descriptor = os.open(name, _FILE, dir_fd=folder)
         except OSError:
             return None
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or (found.st_size > limit and not from_end):
+            os.close(descriptor)  # `open` would refuse the descriptor of a folder, and leave it open
+            return None
         with open(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or (found.st_size > limit and not from_end):
-                return None
             file.seek(max(0, found.st_size - limit))
             return file.read(limit)
