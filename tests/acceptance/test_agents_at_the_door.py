@@ -128,6 +128,38 @@ async def test_no_endpoint_serves_what_an_agent_started(tmp_path: Path, command:
             assert (setup.home / "outside").exists()
 
 
+RESET = '''
+"""Sends requests, and resets each connection at once: RESET PORT TOKEN OUTSIDE"""
+import json, socket, struct, sys
+port, token, outside = int(sys.argv[1]), *sys.argv[2:4]
+FULL = {"type": "dangerFullAccess", "mode": "danger-full-access"}
+ask = {"method": "execOneOffCommand", "params": {"command": ["touch", outside], "sandboxPolicy": FULL}}
+for path in ("/", "/mcp") * 20:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, **ask}).encode()
+    head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}", "Mcp-Session-Id: attack"]
+    head += ["Content-Type: application/json", "Accept: application/json, text/event-stream"]
+    with socket.create_connection(("127.0.0.1", port), 60) as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        opened.sendall("\\r\\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body)
+print("sent")
+'''
+
+
+async def test_a_request_whose_connection_is_reset_at_once_is_not_served(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        network = "sandbox_workspace_write.network_access=true"
+        setup = Setup(tmp_path, [*model.codex_overrides(), network])
+        async with http_server(setup) as server:
+            script, outside = setup.work / "reset.py", setup.home / "outside"
+            script.write_text(RESET)
+            words = [sys.executable, str(script), str(server.port), "none", str(outside)]
+            answer = await ask(server.port, "none", running(shlex.join(words)) | NETWORK)
+            assert "sent" in statuses(answer), answer
+            await ask(server.port, "none", running("true") | NETWORK)  # after all of them
+            assert "refused" in server.log
+        assert not outside.exists()
+
+
 async def attack_after_the_turn(setup: Setup, port: int, token: str) -> None:
     """A process that an agent left behind is refused as well."""
     with fifo(setup.work / "result") as result, fifo(setup.work / "gate") as gate:

@@ -1,6 +1,7 @@
 """The client's socket of a connection, by its addresses."""
 
 import os
+import resource
 import socket
 
 import pytest
@@ -48,3 +49,14 @@ def test_other_machines_are_not_here() -> None:
         assert not is_here(address)
     assert address_of("/a/unix/socket") is None
     assert address_of(None) is None
+
+
+def test_a_server_without_a_free_descriptor_takes_nobody_for_another_machine() -> None:
+    address = address_of(("192.0.2.1", 80))
+    assert address is not None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        assert is_here(address)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

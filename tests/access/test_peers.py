@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -121,6 +122,19 @@ def test_a_connection_that_its_client_has_closed_is_refused() -> None:
         socket.create_connection(listener.getsockname()).close()
         with listener.accept()[0] as accepted:
             assert "cannot see which process" in (verdict(accepted) or "")
+
+
+async def test_a_connection_that_its_client_has_reset_is_refused() -> None:
+    """Its request is there to be read, but a socket without the other end has no name."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with socket.create_connection(listener.getsockname()) as client:
+            accepted, _ = listener.accept()
+            client.sendall(b"request")
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with accepted, contextlib.closing(Peers()) as peers:
+            with pytest.raises(OSError, match="not connected"):
+                accepted.getpeername()
+            assert "cannot see which process" in (await peers.check(None, accepted.getsockname()) or "")
 
 
 def test_the_same_holds_for_unix_sockets(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ it does not offer that, as in some container sandboxes, the list in /proc/net is
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import socket
 import struct
@@ -65,8 +66,8 @@ def is_here(address: Address) -> bool:
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.bind((str(host), 0))
-    except OSError:
-        return False
+    except OSError as exc:
+        return exc.errno != errno.EADDRNOTAVAIL  # whatever else failed says nothing about the address
     return True
 
 

@@ -60,13 +60,16 @@ class Peers:
         self._unlogged = 0
 
     def check(self, peer: object, ours: object) -> asyncio.Future[str | None]:
-        """Given the two names of a TCP connection: why it is refused, or None."""
+        """Given the two names of a TCP connection, None where there is none: why it is refused, or None."""
         checked: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         theirs, here = address_of(peer), address_of(ours)
-        if sys.platform != "linux" or theirs is None or here is None:
+        if sys.platform != "linux":
             checked.set_result(None)
             return checked
         checked.add_done_callback(self._note)
+        if theirs is None or here is None:  # reset after its request was sent: a connection that is gone has no names
+            checked.set_result(UNSEEN)
+            return checked
         self._waiting.append(((theirs, here), checked))
         if not self._is_checking:
             self._check_waiting()
