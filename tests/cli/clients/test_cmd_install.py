@@ -309,40 +309,7 @@ def own_program(world: World, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-def test_a_client_s_own_command_is_used_and_completed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.file("codex").parent.mkdir()
-    world.file("codex").write_text("# mine\nmodel = 'x'\n")
-    own_program(
-        world,
-        "codex",
-        'echo "$@" > "$HOME/called"; printf "model = \\"x\\"\\n[mcp_servers.codex]\\n" > "$HOME/.codex/config.toml"',
-    )
-    world.run("install", "codex")
-    assert (world.home / "called").read_text().startswith("mcp add codex -- /")
-    assert world.file("codex").read_text().startswith("# mine\nmodel = 'x'\n\n[mcp_servers.codex]\ncommand = ")
-    assert "failed" not in capsys.readouterr().err
-    world.run("uninstall", "codex")
-    assert world.file("codex").read_text() == "# mine\nmodel = 'x'\n"
-
-
-def test_what_the_client_s_own_command_changes_besides_is_kept(world: World) -> None:
-    world.file("codex").parent.mkdir()
-    world.file("codex").write_text("model = 'x'\n")
-    own_program(world, "codex", 'printf "model = \\"new\\"\\n" > "$HOME/.codex/config.toml"')
-    world.run("install", "codex")
-    values = read(CLIENTS["codex"].form, world.file("codex").read_bytes())
-    assert values["model"] == "new"
-    assert at(values, ("mcp_servers", "codex", "tool_timeout_sec")) == 3600
-
-
-def test_if_the_client_s_own_command_fails_the_file_is_edited(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    own_program(world, "gemini", "echo no such command >&2; exit 1")
-    assert world.run("install", "gemini") == 0
-    assert "`gemini mcp add` failed (no such command); editing the file instead" in capsys.readouterr().err
-    assert at(current(world.place("gemini"))[1], ("mcpServers", "codex", "args")) == ["mcp-server"]
-
-
-def test_a_client_s_own_command_is_not_used_for_a_link(world: World) -> None:
+def test_a_link_stays_a_link_and_no_command_of_the_client_runs(world: World) -> None:
     own_program(world, "codex", 'rm "$HOME/.codex/config.toml"; echo "x = 1" > "$HOME/.codex/config.toml"')
     (world.home / "dotfiles.toml").write_text("model = 'x'\n")
     world.file("codex").parent.mkdir()

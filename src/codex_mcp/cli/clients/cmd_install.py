@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.clients import own_commands
 from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.editing import Edit, apply_by, chosen, current, diff
+from codex_mcp.cli.clients.editing import apply, chosen, current, diff
 from codex_mcp.cli.clients.entries import checked_name
 from codex_mcp.cli.clients.http_access import reached
 from codex_mcp.cli.clients.installing import Spot, planned
 from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, entry_of_url, places_of
 from codex_mcp.cli.clients.migration import old_entries
-from codex_mcp.cli.clients.own_entry import Address, Program, Wanted
+from codex_mcp.cli.clients.own_entry import Program, Wanted
 from codex_mcp.cli.clients.own_folder.backups import ABSENT, Backups
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
-from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, own_command, short
+from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, short
 from codex_mcp.cli.output import print_text
 
 DESCRIPTION: Final = (
-    "Add codex-mcp to the servers of an MCP client, with its own command or in its configuration file; or, with "
-    "--service, run it in the background (Linux with systemd)."
+    "Add codex-mcp to the servers of an MCP client, in its configuration file; or, with --service, run it in the "
+    "background (Linux with systemd)."
 )
 
 
@@ -96,15 +94,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         if plan.edit.after == before:
             print_text(f"{here.title} already has the server {name}: {file} is unchanged.")
             return 0
-        # Some clients refuse to replace an entry with their own command.
-        own = None
-        if now is None and not _has_secret(wanted):
-            own = own_command(own_commands.adding(here, name, _fields(plan.edit)), here.file, environment)
         if arguments.dry_run:
-            _show_plan(own, file, plan.edit)
+            print_text(diff(file, before, plan.edit.after))
             return 0
         check_writable(here.file, target)
-        backup = apply_by(own, plan.edit, environment, cwd, Backups(where))
+        backup = apply(plan.edit, Backups(where))
         Records(where).remember(plan.record)
     print_text(plan.told)
     if now is not None:
@@ -114,21 +108,6 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     _say_what_is_left(here, environment)
     print_text(here.client.next_step)
     return 0
-
-
-def _fields(edit: Edit) -> Mapping[str, object]:
-    return edit.wanted if isinstance(edit.wanted, Mapping) else {}
-
-
-def _has_secret(wanted: Wanted) -> bool:
-    """Other users of this machine see the arguments of a client's own command."""
-    return isinstance(wanted, Address) and bool(wanted.fields)
-
-
-def _show_plan(own: Sequence[str] | None, file: str, edit: Edit) -> None:
-    if own is not None:
-        print_text(f"Would run {shlex.join(own)}")
-    print_text(diff(file, edit.before, edit.after))
 
 
 def _say_what_is_left(here: Place, environment: Mapping[str, str]) -> None:

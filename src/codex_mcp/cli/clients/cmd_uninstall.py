@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import shlex
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec import structs
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.clients import own_commands
 from codex_mcp.cli.clients.cmd_install import add_place_arguments, check_target
 from codex_mcp.cli.clients.config_files import check_writable, remove_config, target_of, write_config
 from codex_mcp.cli.clients.config_text.documents import are_same, read
 from codex_mcp.cli.clients.config_text.values import at, with_value, without
-from codex_mcp.cli.clients.editing import Edit, apply_by, chosen, current, diff, first_original, removing, setting
+from codex_mcp.cli.clients.editing import Edit, apply, chosen, current, diff, first_original, removing, setting
 from codex_mcp.cli.clients.entries import checked_name
 from codex_mcp.cli.clients.installing import Spot
 from codex_mcp.cli.clients.known import CLIENTS, Folders, places_of
 from codex_mcp.cli.clients.own_folder.backups import Backups, Original
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
-from codex_mcp.cli.clients.surroundings import folders_here, own_command, short
+from codex_mcp.cli.clients.surroundings import folders_here, short
 from codex_mcp.cli.output import NOT_FOUND, print_text
 
 DESCRIPTION: Final = (
@@ -76,18 +74,14 @@ def _remove(
     original = _exact(edit, read(here.client.form, before), backups)
     if original is None and not spot.is_ours(environment) and not arguments.force:
         raise Refused(f"cannot remove {name} from {file}: it does not start codex-mcp; --force removes it anyway")
-    command = None if original or replaced is not None else own_commands.removing(here, name)
-    own = own_command(command, here.file, environment)
     if arguments.dry_run:
-        if own is not None:
-            print_text(f"Would run {shlex.join(own)}")
         print_text(diff(file, before, original.data if original else edit.after))
         return 0
     check_writable(here.file, spot.target)
     if original is not None:
         _restore(spot.target, original, backups)
     else:
-        apply_by(own, edit, environment, where.project)
+        apply(edit)
         backups.forget_absent(here.file)
     Records(where).forget(here.file, spot.path)
     print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")

@@ -1,31 +1,21 @@
-"""Changes the entry of a client, with the client's own command or by editing its file, and shows the change."""
+"""Changes the entry of a client, in its configuration file, and shows the change."""
 
 from __future__ import annotations
 
 import difflib
-import shlex
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.printable import visible
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.cli.clients.config_files import read_config, write_config
-from codex_mcp.cli.clients.config_text.documents import Uneditable, are_same, read, with_entry, without_entry
+from codex_mcp.cli.clients.config_text.documents import Uneditable, read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
-from codex_mcp.cli.clients.config_text.values import at, without
+from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.known import Place, Scope
 from codex_mcp.cli.clients.own_folder.backups import Backups, Original
-from codex_mcp.cli.clients.surroundings import on_path
-from codex_mcp.cli.output import print_text
-
-COMMAND_PATIENCE: Final = 60.0
-"""Seconds for a client's own command, which takes less than one; npm's wrappers on a cold disk take longer."""
 
 
 class Edit(Struct, frozen=True):
@@ -92,55 +82,17 @@ def removing(place: Place, target: str, name: str, before: bytes) -> Edit:
     return Edit(place, name, None, before, after, target)
 
 
-def apply_by(
-    own: Sequence[str] | None, edit: Edit, environment: Mapping[str, str], cwd: str, backups: Backups | None = None
-) -> str:
-    """Make this change with the client's own command, if there is one, else ourselves; see `apply`."""
-    if own is None:
-        return apply(edit, backups)
-    print_text(f"Running {shlex.join(own[:3])} …")
-    return apply_with(own, edit, environment, cwd, backups)
-
-
 def apply(edit: Edit, backups: Backups | None = None) -> str:
     """Write the file; return its backup, if one is wanted. Raises Explained."""
     if read_config(edit.target) != edit.before:
         raise Explained(f"cannot change {edit.place.file}: another program has just changed it; try again")
-    return _write(edit, edit.before, backups)
-
-
-def apply_with(
-    command: Sequence[str], edit: Edit, environment: Mapping[str, str], cwd: str, backups: Backups | None = None
-) -> str:
-    """Let the client's own command make this change, and complete it; return the backup as `apply`. Raises Explained.
-
-    If the command changed nothing else, or failed, the file gets exactly the bytes of our edit, so that its layout and
-    its comments stay.
-    """
-    _run(command, environment, cwd)
-    form = edit.place.client.form
-    now, values = current(edit.place)
-    if not are_same(without(values, edit.path), without(read(form, edit.before), edit.path)):
-        edit = replace(edit, after=_completed(edit, now or b"", values))
-    return _write(edit, now, backups)
-
-
-def _completed(edit: Edit, now: bytes, values: Mapping[str, object]) -> bytes:
-    if at(values, edit.path) == edit.wanted:
-        return now
-    if edit.wanted is None:
-        return removing(edit.place, edit.target, edit.name, now).after
-    return setting(edit.place, edit.target, edit.name, now, edit.wanted).after
-
-
-def _write(edit: Edit, now: bytes | None, backups: Backups | None) -> str:
     backup = ""
     if backups is not None:
         first = first_original(edit, backups)
         backup = backups.save(edit.place.file, first.data if first else edit.before, edit.after)
         if first and first.backup != backup:
             backups.forget(first.backup)
-    if edit.after != now:
+    if edit.after != edit.before:
         write_config(edit.target, edit.after, is_shared=edit.place.scope is Scope.PROJECT)
     return backup
 
@@ -151,29 +103,6 @@ def first_original(edit: Edit, backups: Backups) -> Original | None:
     if known is not None and at(read(edit.place.client.form, known.data), edit.path) == edit.replaced:
         return known
     return None
-
-
-def _run(command: Sequence[str], environment: Mapping[str, str], cwd: str) -> None:
-    """Run a client's own command. A failure is told on stderr."""
-    program = on_path(command[0], environment)
-    assert program is not None  # the caller has looked
-    shown = " ".join(command[:3])
-    try:
-        ended = subprocess.run(
-            [program, *command[1:]],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=COMMAND_PATIENCE,
-            check=False,
-            env=dict(environment),
-            cwd=cwd,
-        )
-    except (OSError, subprocess.TimeoutExpired) as exc:
-        print(f"codex-mcp: `{shown}` failed ({exc}); editing the file instead", file=sys.stderr)
-        return
-    if ended.returncode:
-        said = redact(visible((ended.stderr or ended.stdout).decode(errors="replace").strip())) or "it said nothing"
-        print(f"codex-mcp: `{shown}` failed ({said}); editing the file instead", file=sys.stderr)
 
 
 def diff(file: str, before: bytes | None, after: bytes | None) -> str:

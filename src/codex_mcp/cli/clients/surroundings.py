@@ -87,13 +87,6 @@ def started_by(words: Sequence[str], environment: Mapping[str, str]) -> Verdict 
     return recognised(words, lambda word: is_our_wrapper(word, environment))
 
 
-def own_command(command: Sequence[str] | None, file: str, environment: Mapping[str, str]) -> Sequence[str] | None:
-    """A client's own command; None if its program is not installed, or might replace a symbolic link by a file."""
-    if command is None or os.path.islink(file):
-        return None
-    return command if on_path(command[0], environment) else None
-
-
 def short(path: str, home: str) -> str:
     """The path as people write it."""
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

@@ -14,7 +14,7 @@ from codex_mcp.cli.clients.config_files import explained
 from codex_mcp.cli.clients.known import Folders
 
 PATIENCE: Final = 300.0
-"""Seconds. Each of many waiting commands may let a client's own command work for a minute."""
+"""Seconds: many commands may wait, each for the disk."""
 
 
 def own_folder(where: Folders) -> str:
