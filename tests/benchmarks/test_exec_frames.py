@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.exec_frames import Frames, framed, is_news, output_size
+from codex_mcp.execserver.envelope import encode_notification
 from codex_mcp.transports.websocket import CONTINUATION, TEXT, frame_header
-from codex_mcp.wire.exec.envelope import encode_notification
 from codex_mcp.wire.exec.protocol import OutputStream, ProcessClosed, ProcessOutput
 
 PING = bytes((0x89, 2)) + b"hi"

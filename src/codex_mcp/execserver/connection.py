@@ -27,17 +27,17 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, unknown_method
-from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
-from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Method, Services
-from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.wire.exec.envelope import (
+from codex_mcp.execserver.envelope import (
     UnreadableMessage,
     encode_error,
     encode_result,
     encode_unreadable,
     read_message,
 )
+from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, unknown_method
+from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
+from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Method, Services
+from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.protocol import Initialize, Initialized
 from codex_mcp.wire.jsonrpc import Id, Notification, Request
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib.util
 import logging
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, Final
 
 import uvloop
@@ -73,7 +71,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
         remote=remote_mode(arguments, environment) if is_remote else None,
         concurrent=arguments.concurrent_requests,
         refusal=auth_check(arguments, address),
-        confinement=Confinement(bubblewraps(bundled_bubblewrap()), temporary_folders(environment)),
+        confinement=Confinement(bubblewraps(), temporary_folders(environment)),
         lifeline=lifeline,
         ends_with_stdin=ends_with_stdin,
     )
@@ -231,7 +229,7 @@ def _embedded(
     check_linux()
     inherited = dict(os.environ if environment is None else environment)  # noqa: TID251  there is no command line
     sandbox = runtime_paths.codex_linux_sandbox_exe
-    candidates = bubblewraps(bundled_bubblewrap()) if sandbox is None else [sandbox]
+    candidates = bubblewraps() if sandbox is None else [sandbox]
     return ServerConfig(
         address=address,
         environment=inherited,
@@ -306,11 +304,3 @@ def _read(path: str) -> bytes:
         return read_secret(path, path).strip()
     except OSError as exc:
         raise Refused(f"cannot read {path}: {exc.strerror}") from exc
-
-
-def bundled_bubblewrap() -> str | None:
-    """The bubblewrap of the Codex wheel, found without importing it."""
-    found = importlib.util.find_spec("codex_cli_bin")
-    if found is None or found.origin is None:
-        return None
-    return str(Path(found.origin).parent / "codex-resources" / "bwrap")

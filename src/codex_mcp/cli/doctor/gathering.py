@@ -34,7 +34,6 @@ from codex_mcp.codex.versions.measured import is_fit, is_old, measured, shown
 from codex_mcp.codex.versions.verdicts import verdict_on
 from codex_mcp.config.load import Loaded, load
 from codex_mcp.execserver.sandbox.confinement import bubblewraps
-from codex_mcp.execserver.startup import bundled_bubblewrap
 from codex_mcp.state.embedded.flock import OPENING
 from codex_mcp.state.embedded.opening import NAME as DATABASE
 from codex_mcp.team.agent import AgentStatus
@@ -129,9 +128,7 @@ def sandbox(binary: Binary, environment: Mapping[str, str]) -> facts.Sandbox:
         for name, forbidding, allowing in KERNEL_SWITCHES
         if _kernel(name) == forbidding
     )
-    return facts.Sandbox(
-        trouble, has_bubblewrap=bool(bubblewraps(bundled_bubblewrap())), blocked_by=next(blocked, "") if trouble else ""
-    )
+    return facts.Sandbox(trouble, has_bubblewrap=bool(bubblewraps()), blocked_by=next(blocked, "") if trouble else "")
 
 
 def _kernel(name: str) -> str:

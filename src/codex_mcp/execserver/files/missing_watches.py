@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.execserver.envelope import SendMessage, encode_notification
 from codex_mcp.execserver.files.operations import native
-from codex_mcp.wire.exec.envelope import SendMessage, encode_notification
 from codex_mcp.wire.exec.files import MissingChanged, Watching, WatchMissing
 
 INTERVAL: Final = 0.5

@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execserver.envelope import SendMessage, encode_notification
 from codex_mcp.execserver.errors import internal_error, invalid_params
 from codex_mcp.execserver.http.hops import MAX_HOPS, Hop, first_hop, next_hop
 from codex_mcp.execserver.http.response import InvalidResponse, ResponseParser
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.base64 import encode_base64
-from codex_mcp.wire.exec.envelope import SendMessage, encode_notification
 from codex_mcp.wire.exec.http import BodyDelta, HttpRequest, HttpResponse, RedirectPolicy
 
 READ_BYTES: Final = 64 * 1024

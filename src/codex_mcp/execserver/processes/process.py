@@ -22,12 +22,12 @@ from typing import Final
 import msgspec
 
 from codex_mcp.base.futures import resolve
+from codex_mcp.execserver.envelope import SendMessage, encode_notification
 from codex_mcp.execserver.launch import Child, reap, set_size
 from codex_mcp.execserver.processes.interrupts import press_keys, signal_members
 from codex_mcp.execserver.processes.output import Event, OutputLog, looks_denied
 from codex_mcp.execserver.processes.stdin import Stdin
 from codex_mcp.wire.exec.base64 import encode_base64_bytes
-from codex_mcp.wire.exec.envelope import SendMessage, encode_notification
 from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessExited
 
 CHUNK_BYTES: Final = 64 * 1024

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri
+from codex_mcp.execserver.envelope import SendMessage
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, os_error_text
 from codex_mcp.execserver.launch import Child, ProcessSpec, launch, login_entry
 from codex_mcp.execserver.processes.environment import child_environment
@@ -17,7 +18,6 @@ from codex_mcp.execserver.processes.stdin import StdinFull
 from codex_mcp.execserver.sandbox.confinement import ConfinedLaunch, Confinement
 from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
-from codex_mcp.wire.exec.envelope import SendMessage
 
 CLOSED_RETAINED: Final = 30.0
 """Seconds that a closed process stays readable: as long as a lost session can be resumed."""

@@ -8,6 +8,7 @@ view would be the same, down to the files and folders under its mounts. Nothing 
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import subprocess
@@ -193,7 +194,9 @@ def _in_memory(content: bytes, undo: ExitStack) -> int:
     return descriptor
 
 
-def bubblewraps(bundled: str | None) -> list[str]:
-    """The system's bubblewrap, which may have extra privileges; then the one that comes with Codex."""
-    found = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", *([bundled] if bundled is not None else [])]
+def bubblewraps() -> list[str]:
+    """The system's bubblewrap, which may have extra privileges; then that of the Codex wheel, which is not imported."""
+    wheel = importlib.util.find_spec("codex_cli_bin")
+    folders = wheel.submodule_search_locations if wheel is not None else None
+    found = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", *(f"{path}/codex-resources/bwrap" for path in folders or ())]
     return [path for path in found if os.access(path, os.X_OK)]

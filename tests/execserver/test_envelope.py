@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from codex_mcp.wire.exec.envelope import (
+from codex_mcp.execserver.envelope import (
     KEYS_CHECKED_BYTES,
     MAX_VALUES,
     UnreadableMessage,
