@@ -17,7 +17,7 @@ works = $(1)/bin/python -c 'import pip' 2>/dev/null
 # run the program of the original.
 runs = grep -qsF "$(CURDIR)/.venv/" $(BIN)/codex-mcp && $(BIN)/codex-mcp --help >/dev/null 2>&1
 
-.PHONY: help setup run test lowest judges codex soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
+.PHONY: help setup run test lowest judges codex soak walks timing coverage mutants tenth check format lint types imports docs settings pages picture transcript bench
 .PHONY: packages dist release lock clean
 
 help: ## show this list
@@ -117,18 +117,21 @@ dist: setup ## build wheel and sdist into dist/
 	@$(BIN)/uv build -q --offline --no-build-isolation --python $(BIN)/python
 	@ls dist/*
 
-release: setup ## check that everything is ready for the release TAG=v1.2.3, then build its packages and its Homebrew formula
+release: setup ## check that everything is ready for the release TAG=v1.2.3 and try all mutants, then build its packages and its Homebrew formula
 	@$(BIN)/python -m tests.packages.release $(TAG)
-	@$(MAKE) --no-print-directory dist
+	@$(MAKE) --no-print-directory mutants dist
 	@$(BIN)/python -m tests.packages.formula
 
 coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
 
-mutants: setup $(JUDGES) ## apply about a hundred small defects; the named tests must fail
+mutants: setup $(JUDGES) ## apply two hundred small defects; the named tests must fail (make check tries a tenth of them)
 	@$(BIN)/python -m tests.mutants
 
-check: format lint types imports test judges ## run everything that CI runs (the docs check is one of the tests)
+tenth: setup $(JUDGES)
+	@$(BIN)/python -m tests.mutants --tenth --seconds 120
+
+check: format lint types imports test judges tenth ## run everything that CI runs (the docs check is one of the tests)
 
 format: setup ## check the formatting
 	@$(BIN)/ruff format --check $(CHECKED)

@@ -12,6 +12,10 @@ FOLDER: Final = Path(__file__).parent
 ROOT: Final = FOLDER.parents[1]
 
 
+SHARES: Final = 10
+"""So many commits try all mutants, if they are evenly spread."""
+
+
 class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One change, and the test that must fail with it."""
 
@@ -59,3 +63,19 @@ def mutants() -> Sequence[Mutant]:
 
 def _read(file: Path) -> list[Mutant]:
     return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), _Table).mutant
+
+
+def share_of(commit: str) -> int:
+    """Which of the shares a commit tries."""
+    return int(commit, 16) % SHARES
+
+
+def misfits(chosen: Sequence[Mutant]) -> list[str]:
+    """Why some of them cannot be applied."""
+    found = []
+    for mutant in chosen:
+        try:
+            mutant.applied((ROOT / mutant.path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as exc:
+            found.append(f"{mutant.label}: {exc}")
+    return found

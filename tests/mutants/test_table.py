@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants.table import ROOT, Mutant, mutants
+from tests.mutants.table import ROOT, SHARES, Mutant, misfits, mutants, share_of
 from tests.support.requirements import requirements
 from tests.test_requirements import shown
 
@@ -13,10 +13,19 @@ def test_every_mutant_has_a_label_of_its_own() -> None:
     assert len(BY_LABEL) == len(mutants())
 
 
-@pytest.mark.parametrize("label", BY_LABEL)
-def test_it_changes_the_product_in_one_place(label: str) -> None:
-    mutant = BY_LABEL[label]
-    assert mutant.applied((ROOT / mutant.path).read_text(encoding="utf-8"))
+def test_each_changes_the_product_in_one_place() -> None:
+    assert misfits(mutants()) == []
+
+
+def test_a_mutant_of_a_file_that_is_gone_is_named() -> None:
+    gone = Mutant("nothing", "gone.py", "a", "b", "tests/test_x.py::test_y")
+    [why] = misfits([gone, mutants()[0]])
+    assert why.startswith("gone.py: nothing: ")
+
+
+def test_each_commit_tries_one_of_the_shares() -> None:
+    assert [share_of(f"{number:040x}") for number in (0, 9, 10, 27)] == [0, 9, 0, 7]
+    assert sorted(mutant.label for share in range(SHARES) for mutant in mutants()[share::SHARES]) == sorted(BY_LABEL)
 
 
 def test_every_named_test_exists() -> None:

@@ -25,6 +25,8 @@ class Verdict(StrEnum):
     SURVIVED = "survived"
     BROKEN = "broken"
     """The test could not run, so that it said nothing."""
+    NOT_TRIED = "not tried"
+    """There was no time left."""
 
 
 class Tree:
@@ -35,7 +37,7 @@ class Tree:
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(source, folder / name)
             else:
                 shutil.copy2(source, folder / name)
         for name in LINKED:
@@ -66,5 +68,5 @@ class Tree:
     def _pytest(self, *tests: str, quiet: bool = True) -> int:
         argv = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
         output = subprocess.DEVNULL if quiet else None
-        environment = {**os.environ, "PYTHONPATH": str(self._folder / "src")}
+        environment = {**os.environ, "PYTHONPATH": str(self._folder / "src"), "PYTHONDONTWRITEBYTECODE": ""}
         return subprocess.run(argv, cwd=self._folder, env=environment, stdout=output, stderr=output).returncode
