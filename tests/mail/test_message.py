@@ -33,7 +33,7 @@ def inbox(name: str) -> Inbox:
 
 
 def messages_in(records: Sequence[object]) -> Inbox:
-    return inbox_of(message_of(record, place) for place, record in enumerate(records))
+    return inbox_of([message_of(record, place) for place, record in enumerate(records)])
 
 
 def test_claude_codes_early_shape() -> None:

@@ -7,22 +7,13 @@ whatever another program has written is seen.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, cast
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.records import (
-    EMPTY,
-    Record,
-    Records,
-    appended,
-    array_of,
-    records_in,
-    replaced,
-    salvaged,
-    without,
-)
+from codex_mcp.mail.files.records import EMPTY, Records, appended, array_of, records_in, replaced, salvaged, without
 from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
 from codex_mcp.mail.message import Inbox, Message, acknowledged, inbox_of, is_message, marked_read, message_of
 from codex_mcp.mail.retention import Retention, outdated
@@ -42,19 +33,21 @@ class Version:
         found = records_in(data, EMPTY if before is None else before.records)
         self.is_broken = found is None
         self.records: Records = found or records_in(array_of(salvaged(data, is_message))) or EMPTY
-        self._known = () if before is None else before.read
-        self.read: tuple[tuple[Record, Message | None], ...] = ()
+        self._before = None if before is None or before.read is None else (before.records.records, before.read)
+        self.read: list[Message | None] | None = None
+        """What is in each record, once somebody has asked."""
         self._inbox: Inbox | None = None
 
     @property
     def inbox(self) -> Inbox:
         if self._inbox is None:
-            records, kept = self.records.records, 0
-            while kept < min(len(records), len(self._known)) and records[kept] is self._known[kept][0]:
-                kept += 1
-            rest = ((record, message_of(record.value, place)) for place, record in enumerate(records[kept:], kept))
-            self.read, self._known = (*self._known[:kept], *rest), ()
-            self._inbox = inbox_of(message for _, message in self.read)
+            records = self.records.records
+            before, known = self._before or ((), [])
+            same = range(min(len(records), len(before)))
+            kept = bisect_left(same, True, key=lambda place: records[place] is not before[place])  # noqa: FBT003
+            rest = [message_of(record.value, place) for place, record in enumerate(records[kept:], kept)]
+            self.read, self._before = known[:kept] + rest, None
+            self._inbox = inbox_of(self.read)
         return self._inbox
 
 

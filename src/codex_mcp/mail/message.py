@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -105,14 +105,18 @@ def message_of(record: object, place: int) -> Message | None:
     return _message(record, text, place)
 
 
-def inbox_of(records: Iterable[Message | None]) -> Inbox:
+def inbox_of(records: Sequence[Message | None]) -> Inbox:
     """The messages in these records. Copies of one message count once; different messages with one id count as two."""
+    messages = [message for message in records if message is not None]
+    found = {message.id: message for message in messages}
+    if len(found) < len(messages):
+        found = _told_apart(messages)
+    return Inbox(tuple(found.values()), len(records) - len(messages))
+
+
+def _told_apart(messages: Iterable[Message]) -> dict[str, Message]:
     found: dict[str, Message] = {}
-    unreadable = 0
-    for each in records:
-        if each is None:
-            unreadable += 1
-            continue
+    for each in messages:
         message, number = each, 1
         first_id, is_derived = message.id, message.id_kind is IdKind.DERIVED
         while earlier := found.get(message.id):
@@ -122,7 +126,7 @@ def inbox_of(records: Iterable[Message | None]) -> Inbox:
             number += 1
             message = replace(message, id=f"{first_id}~{number}", id_kind=IdKind.DERIVED)
         found[message.id] = message
-    return Inbox(tuple(found.values()), unreadable)
+    return found
 
 
 def _message(record: Mapping[str, object], text: str, place: int) -> Message:
