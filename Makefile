@@ -44,6 +44,7 @@ $(SETUP): requirements/lock.txt pyproject.toml
 	$(MAKE_VENV)
 	@$(PIP) install --require-hashes -r requirements/lock.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 run: setup ## run the demo; needs no account and no network
