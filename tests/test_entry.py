@@ -42,3 +42,25 @@ def test_ctrl_c_while_a_command_loads_ends_it_without_a_traceback(tmp_path: Path
         os.close(descriptor)
     assert "Traceback" not in said
     assert process.returncode in (-signal.SIGINT, 130)
+
+
+def test_what_a_command_loads_is_never_looked_through_for_garbage(tmp_path: Path) -> None:
+    program = (
+        "import gc, sys\n"
+        "collected = []\n"
+        "gc.callbacks.append(lambda phase, info: collected.append('argparse' in sys.modules))\n"
+        "from codex_mcp.entry import main\n"
+        "from codex_mcp.cli import main as loading\n"
+        "load = loading.load_command\n"
+        "loading.load_command = lambda name: [load(name), gc.callbacks.clear()][0]\n"
+        "main(['completion', 'bash'])\n"
+        "print(any(collected), gc.isenabled(), gc.get_freeze_count() > 1000, file=sys.stderr)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ended.stderr == "False True True\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -163,6 +164,9 @@ def _run(name: str, words: Sequence[str]) -> int:
     _replace_closed_streams()
     try:
         command = load_command(name)
+        if not gc.isenabled():  # see `entry`
+            gc.freeze()  # what is loaded by now stays for good
+            gc.enable()
         parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
         command.configure(parser)
         _notice_interrupts()
