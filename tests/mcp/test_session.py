@@ -48,7 +48,7 @@ async def test_a_wait_of_a_caller_without_turns_is_answered_at_once(
             assert answer == wait_result(WaitReport())
             assert not session.busy
             assert session.call_tool(2, CallTool("codex_wait", {"threadIds": []}), session.client) == answer
-        assert caplog.messages == ["call of codex_wait", "call of codex_wait ended"] * 2
+        assert caplog.messages == ["call of codex_wait ended"] * 2
 
 
 async def test_several_can_wait_for_a_session_to_be_idle(tmp_path: Path) -> None:

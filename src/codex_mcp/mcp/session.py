@@ -174,8 +174,6 @@ class Session:
         """Answer a call at once, without a task of its own, or begin it; from then on it can be cancelled."""
         subject = self.subject._replace(request=str(request_id)[:LOGGED_CHARS])
         name = params.name[:LOGGED_CHARS]
-        with about_only(subject):
-            logger.info("call of %s", name)
         if params.name == CODEX_WAIT.name:
             for earlier in self._calls.values():
                 earlier.news_wanted(params)
@@ -184,6 +182,8 @@ class Session:
             with about_only(subject):
                 logger.info("call of %s %s", name, ending_of(answer))
             return answer
+        with about_only(subject):
+            logger.info("call of %s", name)
         root = partial(self.root, client, request_id)
         request = CallRequest(request_id, params, subject, self.caller, root, self.is_local, self.principal)
         call = Call(client, request, self._settings, self._tools.limits)
