@@ -1,7 +1,10 @@
 """Agents are started under an identity, and found by every name."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -35,6 +38,23 @@ async def test_without_a_name_the_default_is_numbered_and_a_name_that_was_asked_
         assert holder is not None
         assert refused.value.facts["codex_id"] == holder.agent.codex_id
         assert len(local.team.roster) == 3
+
+
+async def test_with_a_name_nobody_elses_names_and_questions_are_read(tmp_path: Path) -> None:
+    read: list[str] = []
+    async with local_team(tmp_path) as local:
+        await local.start()
+        records = local.team.session.store.records
+        for look in ("names", "bindings", "find"):
+            setattr(records, look, partial(noted, read, getattr(records, look)))
+        await local.start("arch")
+        await local.team.session.writer.flush()
+        assert set(read) == {"agent"}, "for the registry"
+
+
+def noted(read: list[str], ask: Callable[[str], Awaitable[Any]], of: str) -> Awaitable[Any]:
+    read.append(of)
+    return ask(of)
 
 
 async def test_many_that_start_at_once_get_a_number_each(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ class Starting:
         self._directory.check_capacity(order.principal)
         claim = await self._claimed_for(order)
         member = Member(self._new_agent(claim.thread, order))
+        member.questions_were_written({})  # it has none in the store
         async with member.life, self._joining(member, claim):
             async with self._naming:
                 await self._name(member, claim, order)
@@ -145,7 +146,7 @@ class Starting:
 
     async def _name(self, member: Member, claim: Claim, order: Order) -> None:
         for _attempt in range(NAME_ATTEMPTS):
-            taken = await self._directory.taken_identities(order.principal)
+            taken = await self._directory.taken_identities(order.principal) if order.identity is None else ()
             identity = choose_identity(order.identity, order.default_identity, taken)
             try:
                 await self._directory.bind(claim, member, identity)
