@@ -163,7 +163,7 @@ transcript: $(JUDGES) ## write docs/leading-agents.md from a run of Claude Code 
 	@$(BIN)/python -m tests.support.team.leading
 
 bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks --growth docs/growth.svg
 
 # FastMCP and the official SDK's server: seventy packages that nothing else needs.
 $(PEERS): requirements/peers.txt | $(SETUP)

@@ -26,6 +26,7 @@ from benchmarks import (
     bench_exec_output,
     bench_exec_requests,
     bench_exec_starts,
+    bench_growth,
     bench_http_calls,
     bench_http_notes,
     bench_http_scaling,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "overhead": bench_overhead.run,
     "team": bench_team.run,
     "mail": bench_mail.run,
+    "growth": bench_growth.run,
     "exec-requests": bench_exec_requests.run,
     "exec-starts": bench_exec_starts.run,
     "exec-output": bench_exec_output.run,
@@ -83,7 +85,7 @@ def main() -> int:
         names = _chosen([*arguments.names, *(arguments.only or ())])
         about = _about(is_quick=arguments.quick)
         print("\n".join(f"{key}: {value}" for key, value in about.items()), flush=True)
-        rows, http_rows = _measure(names, Effort(arguments.quick), arguments.plot)
+        rows, http_rows = _measure(names, Effort(arguments.quick), arguments.plot, arguments.growth)
     except (CannotMeasure, NoAnswer) as exc:
         print(f"benchmarks: {exc}", file=sys.stderr)
         return 1
@@ -108,6 +110,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw there, as SVG, what http-scaling measures")
+    parser.add_argument("--growth", type=Path, metavar="FILE", help="draw there, as SVG, what growth measures")
     return parser.parse_args()
 
 
@@ -130,11 +133,13 @@ def _about(*, is_quick: bool) -> dict[str, str]:
     }
 
 
-def _measure(names: Sequence[str], effort: Effort, plot: Path | None) -> tuple[list[Row], list[GridRow]]:
+def _measure(
+    names: Sequence[str], effort: Effort, plot: Path | None, growth: Path | None
+) -> tuple[list[Row], list[GridRow]]:
     rows: list[Row] = []
     http_rows: list[GridRow] = []
     with tempfile.TemporaryDirectory(prefix="codex-mcp-bench-") as folder, ModelProcess() as model:
-        place = Place(Path(folder), model.config, effort, plot)
+        place = Place(Path(folder), model.config, effort, plot, growth)
         for name in names:
             began = time.monotonic()
             if name in BENCHMARKS:

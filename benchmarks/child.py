@@ -37,14 +37,18 @@ class Child:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         # Popen itself would wait without a limit.
-        assert self._process.stdin is not None
-        self._process.stdin.close()
         try:
-            self._process.wait(END_LIMIT)
+            self.end(END_LIMIT)
         except TimeoutExpired:
             self.kill()
         with self._process:
             pass
+
+    def end(self, limit: float) -> None:
+        """Close its stdin and wait. Raises TimeoutExpired."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(limit)
 
     @property
     def pid(self) -> int:

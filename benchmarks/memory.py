@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
+CPU_CLOCK_SCHED = 2
+"""Linux makes the clock of a process of its id and this."""
+
 KIB_PER_MIB = 1024
 
 
@@ -66,6 +70,11 @@ def cpu_milliseconds(pid: int) -> float:
     """How long the threads of a process have been running, as exactly as the scheduler knows; 0 where nobody tells."""
     times = [int(thread.read_text().split()[0]) for thread in (PROC / str(pid) / "task").glob("*/schedstat")]
     return sum(times) / 1e6
+
+
+def cpu_of_process(pid: int) -> float:
+    """The same in milliseconds, with the threads that have ended."""
+    return time.clock_gettime_ns((~pid << 3) | CPU_CLOCK_SCHED) / 1e6
 
 
 def children_of(pid: int) -> list[int]:

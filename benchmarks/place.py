@@ -62,7 +62,9 @@ class Place:
     config: str
     effort: Effort
     plot: Path | None = None
-    """Where to draw how we grow."""
+    """Where to draw how we grow with sessions."""
+    growth: Path | None = None
+    """Where to draw how we grow with agents and mail."""
 
     def home(self, name: str) -> Path:
         """A home with a CODEX_HOME in it, made when first asked for."""

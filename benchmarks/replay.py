@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 NUMBER_CHARS = 8
-"""How much of a turn's id is replaced by a number, so that no two turns have the same."""
+"""How much of an id is replaced by a number, so that no two threads and no two turns have the same."""
 
 
 class Recording(Struct):
@@ -28,9 +28,22 @@ class Recording(Struct):
     """The notifications from there to turn/completed, in order."""
 
 
+class _Thread(Struct):
+    id: str
+
+
+class _Opened(Struct):
+    thread: _Thread
+
+
+class _Params(Struct, rename="camel"):
+    thread_id: str = ""
+
+
 class _Request(Struct):
     method: str
     id: int | str | None = None
+    params: _Params | None = None
 
 
 def program(folder: Path, recording: Recording, version: str) -> Path:
@@ -45,22 +58,35 @@ def program(folder: Path, recording: Recording, version: str) -> Path:
 
 
 def play(recording: Recording) -> None:
-    """Answer until stdin ends."""
+    """Answer until stdin ends. Each thread and each turn has an id of its own."""
     out = sys.stdout.buffer
-    turns = 0
+    thread_id = msgspec.json.decode(recording.opened, type=_Opened).thread.id
+    threads = turns = 0
     for line in sys.stdin.buffer:
         request = msgspec.json.decode(line, type=_Request)
         if request.id is None:
             continue
         lines = [msgspec.json.encode({"id": request.id, "result": _result(request.method, recording)})]
+        if request.method == "thread/start":
+            threads += 1
+            lines = _renamed(lines, thread_id, _numbered(thread_id, threads))
         if request.method == "turn/start":
             turns += 1
             lines += map(bytes, recording.said)
-            new_id = f"{turns:0{NUMBER_CHARS}}{recording.turn_id[NUMBER_CHARS:]}"
-            lines = [each.replace(recording.turn_id.encode(), new_id.encode()) for each in lines]
+            lines = _renamed(lines, recording.turn_id, _numbered(recording.turn_id, turns))
+            if request.params is not None:
+                lines = _renamed(lines, thread_id, request.params.thread_id)
         for each in lines:
             out.write(each + b"\n")
             out.flush()  # one by one, as the real one does
+
+
+def _numbered(one_id: str, number: int) -> str:
+    return f"{number:0{NUMBER_CHARS}}{one_id[NUMBER_CHARS:]}"
+
+
+def _renamed(lines: list[bytes], old: str, new: str) -> list[bytes]:
+    return [each.replace(old.encode(), new.encode()) for each in lines]
 
 
 def _result(method: str, recording: Recording) -> Raw:
