@@ -42,6 +42,9 @@ class KnownClient(Struct, frozen=True):
     """It may stop waiting for an answer without a word, as the Python SDK 1.x does."""
     takes_events: bool = False
     """It gets `codex/event` notifications without asking for them."""
+    takes_links: bool = False
+    """It knows what to do with links to resources in results. AutoGen gives its model an error in the place of a result
+    with a block that it does not know."""
 
 
 UNKNOWN: Final = KnownClient(gives_up_silently=True, takes_events=True)
@@ -54,7 +57,13 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     # No limit while there is progress; silent calls over stdio end after 30 minutes. It moves a result of more than
     # 25,000 tokens into a file.
     "claude-code": KnownClient(
-        Shows.DATA, 60_000, None, without_progress=1500, hangs_up_to_cancel=True, keeps_server=True
+        Shows.DATA,
+        60_000,
+        None,
+        without_progress=1500,
+        hangs_up_to_cancel=True,
+        keeps_server=True,
+        takes_links=True,
     ),
     # Claude Desktop has been seen to end calls at 60 s and at 240 s.
     "claude-ai": KnownClient(with_progress=45, keeps_server=True),
@@ -71,7 +80,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     "cline": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
     "@cline/core": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
     # The Inspector shows a person the whole result; Ctrl-C closes its connection.
-    "inspector-cli": KnownClient(hangs_up_to_cancel=True, takes_events=True),
+    "inspector-cli": KnownClient(hangs_up_to_cancel=True, takes_events=True, takes_links=True),
 }
 """By lower-case name. Some clients append the name that the user gave the server: `qwen-cli-mcp-client-codex`."""
 

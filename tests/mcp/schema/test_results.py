@@ -249,7 +249,7 @@ def test_of_an_error_the_text_has_the_long_answer_whatever_the_client_reads(stat
 
 
 def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_rest() -> None:
-    result = turn_result(outcome(Status.COMPLETED, LONG), reader=Reader(Shows.DATA, 20_000))
+    result = turn_result(outcome(Status.COMPLETED, LONG), reader=Reader(Shows.DATA, 20_000, takes_links=True))
     _text, data = shown(result)
     structured, content = result["structuredContent"], result["content"]
     assert isinstance(structured, dict)
@@ -317,11 +317,19 @@ def test_a_json_document_stays_alone_in_its_block() -> None:
     assert content[1]["text"].startswith("threadId: t-1 ")
 
 
-def test_a_session_of_an_old_revision_gets_no_links() -> None:
-    for revision, kinds in (("2025-03-26", {"text"}), ("2025-06-18", {"text", "resource_link"})):
-        result = turn_result(outcome(Status.COMPLETED, LONG), reader=reader_for("mcp", revision, None))
-        assert isinstance(result["content"], list)
-        assert {block["type"] for block in result["content"]} == kinds
+@pytest.mark.parametrize(
+    ("name", "revision", "kinds"),
+    [
+        ("claude-code", "2025-06-18", {"text", "resource_link"}),
+        ("claude-code", "2025-03-26", {"text"}),
+        ("mcp", "2025-11-25", {"text"}),
+    ],
+)
+def test_links_go_to_clients_that_know_them(name: str, revision: str, kinds: set[str]) -> None:
+    """AutoGen, which calls itself `mcp`, shows its model an error in the place of a result with a link."""
+    result = turn_result(outcome(Status.COMPLETED, LONG), reader=reader_for(name, revision, None))
+    assert isinstance(result["content"], list)
+    assert {block["type"] for block in result["content"]} == kinds
 
 
 def test_a_client_that_may_end_the_server_after_the_call_is_told_that_the_agent_ends_with_it() -> None:

@@ -41,7 +41,7 @@ class Reader(Struct, frozen=True):
     shows: Shows = Shows.UNKNOWN
     chars: int | None = None
     """The limit of one result; None: answers are never cut."""
-    takes_links: bool = True
+    takes_links: bool = False
     """It knows links to resources."""
     may_end_server: bool = False
     """It has started the server, perhaps for this call alone."""
@@ -70,7 +70,8 @@ def reader_for(client_name: str, revision: str, limit: int | None, *, is_local: 
     """
     known = known_client(client_name)
     chars = known.chars if limit is None else limit or None
-    return Reader(known.shows, chars, takes_links(revision), is_local and not known.keeps_server)
+    has_links = known.takes_links and takes_links(revision)
+    return Reader(known.shows, chars, has_links, is_local and not known.keeps_server)
 
 
 class Part(Struct, frozen=True):
