@@ -2,7 +2,8 @@
 
 Our own rules (`shapes`) and those of gitleaks (`rules`) recognise secrets. A rule is tried only where one of its
 keywords occurs, so most texts take a few microseconds, and the time for a hostile text is linear in its length.
-Terminal colours, raw or escaped, do not hide a secret. It may mask too much; it must not mask too little.
+Terminal colours and the quotes of a shell do not hide a secret (`views`). It may mask too much; it must not mask too
+little.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 
 from codex_mcp.base.secrets.rules import Rule, compiled, gitleaks_rules
 from codex_mcp.base.secrets.shapes import KNOWN, NAMED
+from codex_mcp.base.secrets.views import PART, views
 
 MASK: Final = "****"
 
@@ -27,13 +29,6 @@ PEM_BEGINS: Final = r"(?i:-----BEGIN[ A-Z0-9_]{0,60}PRIVATE KEY(?: BLOCK)?-----)
 PEM_ENDS: Final = r"(?i:-----END[ A-Z0-9_]{0,60}-----)"
 PEM_BODY: Final = r"(?:[A-Za-z0-9+/=\s:,\-]|\\[nrt\\])*"
 """The body of a key whose end is missing because the text was cut."""
-
-ESCAPES: Final = ("\x1b", "u001b", "x1b", "033[", "\\e[")
-ANSI: Final = (
-    r"(?i:(?:\x1b|\\{1,8}(?:u001b|x1b|033|e))(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\\\n]{0,256}\x07?|[@-Z]))"
-)
-"""Escape sequences of a terminal, raw or as JSON, Python or a shell writes them."""
-
 
 CACHED_CHARS: Final = 256
 CACHED_TEXTS: Final = 4096
@@ -52,12 +47,7 @@ def redact(text: str) -> str:
 
 
 def _redacted(text: str) -> str:
-    folded = _folded(text)
-    if not any(escape in folded for escape in ESCAPES):
-        return _masked(text, _merged(_spans(text, folded)))
-    plain, places = _without_ansi(text)
-    spans = _merged(_spans(plain, _folded(plain)))
-    return _masked(text, ((places[start], places[end - 1] + 1) for start, end in spans))
+    return _masked(text, _merged(_spans(text)))
 
 
 _short_redacted = functools.lru_cache(maxsize=CACHED_TEXTS)(_redacted)
@@ -89,8 +79,17 @@ def _folded(text: str) -> str:
 _ASCII_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
-def _spans(text: str, folded: str) -> Iterator[Span]:
+def _spans(text: str) -> Iterator[Span]:
     """Where the secrets are, in any order; they may overlap."""
+    for plain, places in views(text, _folded(text)):
+        for start, end in _spans_in(plain, _folded(plain)):
+            inner = plain[start:end].strip(PART)
+            if inner:
+                start += plain[start:end].index(inner)
+                yield places[start], places[start + len(inner) - 1] + 1
+
+
+def _spans_in(text: str, folded: str) -> Iterator[Span]:
     rules = (*_NAMED, *_known()) if compiled(LONG_WORD).search(text) else _NAMED
     searched = set()
     for keyword, rules_of_it in rules:
@@ -160,16 +159,3 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
         pieces += text[done:start], MASK
         done = end
     return "".join(pieces) + text[done:]
-
-
-def _without_ansi(text: str) -> tuple[str, list[int]]:
-    """The text as a terminal shows it, and for each character its position in the original."""
-    pieces: list[str] = []
-    places: list[int] = []
-    done = 0
-    for match in compiled(ANSI).finditer(text):
-        pieces.append(text[done : match.start()])
-        places.extend(range(done, match.start()))
-        done = match.end()
-    places.extend(range(done, len(text)))
-    return "".join(pieces) + text[done:], places

@@ -13,7 +13,7 @@ from codex_mcp.base.secrets.rules import Rule
 QUOTE: Final = r"\\{0,16}[\"']"
 """A quote, with the backslashes of JSON inside JSON."""
 
-IS: Final = rf"(?:{QUOTE})?\s{{0,8}}(?::=|=>|[=:]|%3[ADad])\s{{0,8}}"
+IS: Final = rf"(?:{QUOTE})?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}"
 """The text between a name and its value."""
 
 TAIL: Final = (
@@ -26,7 +26,7 @@ VALUE: Final = (
     # Quoted, also as a shell writes it ($'…') or Python (b'…'): up to the same quote with as many backslashes, or to
     # the end of the line if the text was cut.
     rf"(?:(?:[$@]|(?<=\s)[bBrRuUfF]{{1,2}})?(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
-    r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]])+))"
+    r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]]|(?<=\\) )+))"
 )
 
 KEY_KINDS: Final = (
@@ -59,6 +59,7 @@ VALUES: Final = (
     ),
     Rule("named-password", ("_pass", "-pass", "_pwd", "-pwd"), rf"(?i:[_-](?:pass|pwd){TAIL}{IS}{VALUE})"),
     Rule("variable-password", ("pass=",), rf"(?<=[A-Z0-9])(?<!BY)(?<!COM)PASS={VALUE}"),
+    Rule("variable-access-token", ("_pat=",), rf"_PAT={VALUE}"),
     # PWD is also the working folder.
     Rule("connection-password", ("pwd",), rf"(?i:(?:(?<=;)|(?<=;\s))pwd\s{{0,8}}=\s{{0,8}}{VALUE})"),
     Rule(
@@ -115,7 +116,16 @@ NEXT: Final = rf"(?:{QUOTE})?[\s,]{{1,8}}(?:{QUOTE})?"
 
 DASH_P: Final = rf"-p(?:=|(?:{QUOTE})?[\s,]{{1,8}})?{VALUE}"
 
+NAME: Final = (
+    r"(?=[^\s\"'=]{0,128}[_:./-])[^\s\"'=]{0,128}?(?:token|secret|passw(?:or)?d|passphrase|credentials?|auth|key)"
+    rf"{TAIL}(?=[\s\"'\\,])"
+)
+"""Of a setting: a telling word with something else before it."""
+
 COMMANDS: Final = (
+    Rule("set", ("set",), rf"(?i:set(?:env|x)?(?:{NEXT}-[a-z]{{1,8}})?{NEXT}{NAME}{NEXT}{VALUE})"),
+    Rule("mysql", ("mysql", "mariadb"), rf"(?:mysql|mariadb)[\w-]{{0,16}}(?:{NEXT}{WORD}){{0,8}}?{NEXT}-p{VALUE}"),
+    Rule("redis-cli", ("redis-cli",), rf"redis-cli(?:{NEXT}{WORD}){{0,8}}?{NEXT}-a{NEXT}{VALUE}"),
     Rule("sshpass", ("sshpass",), rf"sshpass(?:{NEXT}-(?:v{{1,3}}|P\s{{0,8}}{WORD})){{0,4}}{NEXT}{DASH_P}"),
     Rule(
         "registry-login",
