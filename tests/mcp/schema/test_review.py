@@ -50,7 +50,10 @@ def test_a_single_finding_has_another_heading() -> None:
     assert len(findings_in("Review comment:\n\n- [P2] A — /b:1-2\n  c") or []) == 1
 
 
-@pytest.mark.parametrize("review", ["{}", '{"findings": [{"title": 1}]}', "{", "```json\n{\n```", '{"findings": null}'])
+@pytest.mark.parametrize(
+    "review",
+    ["{}", '{"findings": [{"title": 1}]}', "{", "```json\n{\n```", '{"findings": null}', 'Look: {"findings": 1}'],
+)
 def test_json_that_cannot_be_read_is_not_called_a_review_without_findings(review: str) -> None:
     assert findings_in(review) is None
 
@@ -60,6 +63,7 @@ def test_the_models_own_json_is_read_even_in_a_code_block() -> None:
     one = f'{{"title": "[P0] A", "body": " b ", "confidence_score": 1, "priority": null, "code_location": {place}}}'
     told = [{"file": "/a.py", "lines": (3, 5), "title": "A", "text": "b", "priority": 0}]
     assert findings_in(f'```json\n{{"findings": [{one}]}}\n```') == told
+    assert findings_in(f'Here is my review:\n\n{{"findings": [{one}]}}\n\nThat is all.') == told
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1)

@@ -1,6 +1,6 @@
 """Pure. `codex_review`: its arguments, what they ask Codex to review, and the findings in Codex's answer.
 
-Codex returns a review as text in a fixed form, or its model's own JSON if Codex cannot read that:
+Codex returns a review as text in a fixed form, or its model's own answer, with JSON in it, if Codex cannot read that:
 
     It breaks.
 
@@ -100,7 +100,11 @@ def _refused(text: str) -> BadArguments:
 
 def findings_in(review: str) -> list[dict[str, object]] | None:
     """The findings of a review, in its order; None if it is in no form that is known here."""
-    found = _written(review) if review.lstrip().startswith(("{", "```")) else _listed(review)
+    heading = HEADING.search(review)
+    if heading is None and (review.lstrip().startswith(("{", "```")) or '"findings"' in review):
+        found = _written(review)
+    else:
+        found = [] if heading is None else _listed(review[heading.end() :])
     return None if found is None else [msgspec.to_builtins(each) for each in found]
 
 
@@ -126,7 +130,7 @@ class _Review(Struct):
 
 
 def _written(review: str) -> list[Finding] | None:
-    """The model's own JSON, which Codex passes on as it is when one of its fields is not as expected."""
+    """The model's own JSON, which Codex passes on as it is when a field is not as expected; text may surround it."""
     begin, end = review.find("{"), review.rfind("}")
     try:
         found = msgspec.json.decode(review[begin : end + 1], type=_Review, strict=False).findings
@@ -149,12 +153,7 @@ def _priority_in(title: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def _listed(review: str) -> list[Finding]:
-    heading = HEADING.search(review)
-    return [] if heading is None else _findings(review[heading.end() :])
-
-
-def _findings(listed: str) -> list[Finding]:
+def _listed(listed: str) -> list[Finding]:
     found: list[Finding] = []
     body: list[str] = []
     for line in listed.splitlines():
