@@ -62,6 +62,13 @@ def test_hosted_ci_runs_every_gate_on_every_supported_python() -> None:
     assert {f"make {gate}" for gate in check[1].split()} <= run
 
 
+def test_hosted_ci_tests_the_lowest_versions_with_the_lowest_python() -> None:
+    jobs = read(ROOT / ".github/workflows/ci.yml")["jobs"]
+    assert [step["run"] for step in jobs["lowest"]["steps"] if "run" in step][-2:] == ["make setup", "make lowest"]
+    lowest = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())[0]
+    assert [step["with"]["python-version"] for step in jobs["lowest"]["steps"] if "with" in step] == [lowest]
+
+
 def test_a_release_is_checked_before_it_is_built_and_built_before_it_is_published() -> None:
     jobs = read(ROOT / ".github/workflows/release.yml")["jobs"]
     runs = [step["run"] for step in jobs["packages"]["steps"] if "run" in step]
