@@ -27,6 +27,7 @@ from codex_mcp.rendezvous.registry import Registry
 from codex_mcp.rendezvous.relay import Relay
 from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.transports.direct_socket import DirectSocket
+from codex_mcp.transports.first_bytes import start_tls_ourselves
 from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
 logger = logging.getLogger(__name__)
@@ -155,6 +156,7 @@ def _server(config: RendezvousConfig, app: RendezvousApp, peers: Peers) -> uvico
     except OSError as exc:
         why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
         raise Refused(f"cannot use the certificate {config.tls_cert} and the key {config.tls_key}: {why}") from exc
+    start_tls_ourselves(server.config, limits.connections)
     return server
 
 

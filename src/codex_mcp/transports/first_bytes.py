@@ -1,26 +1,38 @@
-"""The start of a WebSocket connection: the first line of the request decides what answers it.
+"""The start of a connection, before it is read by what will serve it.
 
-An HTTP/1.1 GET is handed to the WebSocket library with all bytes received so far. Every other request is answered
-here, as Codex's own server does, because the library would call it malformed: a readiness probe gets 200, anything
-else an error status.
+`FirstBytes`, for an exec-server: the first line of the request decides what answers it. An HTTP/1.1 GET is handed to
+the WebSocket library with all bytes received so far. Every other request is answered here, as Codex's own server does,
+because the library would call it malformed: a readiness probe gets 200, anything else an error status.
+
+`TlsStart`, for our web servers: the handshake. If the event loop made it, we would hear of a connection only
+afterwards: for a minute, silent ones would take every descriptor, and no budget would know of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from codex_mcp.access.peers import Peers
+from codex_mcp.base.tasks import spawn
 from codex_mcp.transports.budgets import Rank, Use
 from codex_mcp.transports.connections import Connections
+
+if TYPE_CHECKING:
+    from uvicorn import Config
 
 MAX_HEAD_BYTES: Final = 16 * 1024
 """The longest request head that is answered here; probes need a hundredth of it."""
 
 HEAD_SECONDS: Final = 5.0
 """For the head of a request; the library allows a handshake as much."""
+
+HANDSHAKE_SECONDS: Final = 10.0
+"""For TLS. It takes two or three trips over the network, and some milliseconds of work."""
 
 READY: Final = b"/readyz"
 HEAD_END: Final = b"\r\n\r\n"
@@ -96,17 +108,99 @@ class FirstBytes(asyncio.Protocol):
         websocket = self._websocket(transport)
         transport.set_protocol(websocket)
         websocket.connection_made(transport)
-        rest = memoryview(self._came)
-        while rest:
-            room = memoryview(websocket.get_buffer(len(rest)))
-            size = min(len(room), len(rest))
-            room[:size] = rest[:size]
-            websocket.buffer_updated(size)
-            rest = rest[size:]
+        _feed(websocket, self._came)
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+
+
+class TlsStart(asyncio.Protocol):
+    """Makes the handshake, then hands the connection over, with what has come until then."""
+
+    def __init__(self, make: Callable[[], asyncio.Protocol], context: ssl.SSLContext, connections: Connections) -> None:
+        self._make = make
+        self._context = context
+        self._connections = connections
+        self._plain: asyncio.Transport | None = None
+        """Until the handshake has begun."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._came = b""
+        self._is_lost = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._plain = cast("asyncio.Transport", transport)
+        self._timer = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self._plain.abort)
+        self._connections.opened(self._plain, self)
+
+    def data_received(self, data: bytes) -> None:
+        plain, self._plain = self._plain, None
+        if plain is None:
+            self._came += data  # of the encrypted connection
+        elif not plain.is_closing():
+            plain.pause_reading()
+            spawn(self._start(plain, data), name="TLS of a connection")
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self._is_lost = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._plain is not None:
+            self._connections.closed(self._plain)
+
+    def use(self) -> Use:
+        return Use(Rank.IDLE)
+
+    def held_bytes(self) -> int:
+        return len(self._came)
+
+    async def _start(self, plain: asyncio.Transport, hello: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        handshake = spawn(self._encrypted(plain), name="TLS handshake")
+        await asyncio.sleep(0)  # until it reads; in the same pass of the event loop it gets what was read before
+        loop.call_soon(lambda: _feed(cast("asyncio.BufferedProtocol", plain.get_protocol()), hello))
+        encrypted = await handshake
+        self._connections.closed(plain)
+        if self._timer is not None:
+            self._timer.cancel()
+        if encrypted is None or self._is_lost:
+            plain.abort()
+            return
+        protocol = self._make()
+        encrypted.set_protocol(protocol)
+        protocol.connection_made(encrypted)
+        if self._came:
+            protocol.data_received(self._came)
+
+    async def _encrypted(self, plain: asyncio.Transport) -> asyncio.Transport | None:
+        try:
+            return await asyncio.get_running_loop().start_tls(plain, self, self._context, server_side=True)
+        except OSError:  # no TLS, too slow, or gone
+            return None
+
+
+def start_tls_ourselves(config: Config, connections: Connections) -> None:
+    """Let the connections of this server, which has loaded its certificate, begin TLS here."""
+    context, config.ssl = config.ssl, None
+    if context is not None:
+        make = partial(_started, config.http_protocol_class, context, connections)
+        config.http_protocol_class = make  # type: ignore[assignment]  # it is called, as a class would be
+
+
+def _started(
+    make: Callable[..., asyncio.Protocol], context: ssl.SSLContext, connections: Connections, **words: object
+) -> TlsStart:
+    return TlsStart(partial(make, **words), context, connections)
+
+
+def _feed(reader: asyncio.BufferedProtocol, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        room = memoryview(reader.get_buffer(len(rest)))
+        size = min(len(room), len(rest))
+        room[:size] = rest[:size]
+        reader.buffer_updated(size)
+        rest = rest[size:]
 
 
 def answer_to(head: bytes) -> bytes:

@@ -39,6 +39,7 @@ from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.threads import Threads
 from codex_mcp.transports.direct_socket import LimitedSocket
+from codex_mcp.transports.first_bytes import start_tls_ourselves
 from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
 logger = logging.getLogger(__name__)
@@ -103,7 +104,8 @@ class HttpServer:
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal arrives. Raises Refused if the certificate cannot be used."""
         peers = Peers(refused=self._product.refused)
-        server = web_server(self._app, self._settings.http, WebLimits(self._settings.http.stall_timeout, peers=peers))
+        limits = WebLimits(self._settings.http.stall_timeout, peers=peers)
+        server = web_server(self._app, self._settings.http, limits)
         async with contextlib.AsyncExitStack() as at_the_end:
             at_the_end.callback(peers.close)
             await _open(self._owners, at_the_end)
@@ -111,6 +113,7 @@ class HttpServer:
             await _open(ended, at_the_end)
             self._hub.remember_ended(ended)
             _load_certificate(server, self._settings.http)
+            start_tls_ourselves(server.config, limits.connections)
             await self._serve(server, listener, announce)
 
     async def _serve(self, server: uvicorn.Server, listener: socket.socket, announce: Callable[[str], None]) -> None:
