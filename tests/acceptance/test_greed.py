@@ -4,9 +4,12 @@ import asyncio
 import contextlib
 import os
 import re
+import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.client import ExecServerClient
@@ -16,12 +19,14 @@ from codex_mcp.relay.identity import new_keys
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.exec.exec_server import RunningServer, own_exec_server
+from tests.support.exec.small_web import own_certificate
 from tests.support.http.client import Wire, connect
 from tests.support.http.http_server import ChildServer
-from tests.support.http.mcp_client import Door, request
+from tests.support.http.mcp_client import Door, call, request
 from tests.support.patience import PATIENCE
-from tests.support.rendezvous import RunningRendezvous, executor_keys, relay_socket
+from tests.support.rendezvous import TOKENS, RunningRendezvous, executor_keys, relay_socket
 from tests.support.servers.mcp_server import TOUR, Setup
+from tests.support.team.team_server import GATE
 
 ADA, BOB = "a" * 32, "b" * 32
 FEW = 'ulimit -n 256; exec "$@"'
@@ -34,11 +39,11 @@ GREEDY = 24
 
 
 @contextlib.asynccontextmanager
-async def shared_server(folder: Path) -> AsyncIterator[ChildServer]:
+async def shared_server(folder: Path, *flags: str) -> AsyncIterator[ChildServer]:
     """A server that ada and bob may use, and that may open 256 files."""
     (folder / "tokens").write_text(f"ada {ADA}\nbob {BOB}\n")
     async with ScriptedModel(load_script(TOUR)) as model:
-        setup = Setup(folder, model.codex_overrides(), ["--tokens", str(folder / "tokens")])
+        setup = Setup(folder, model.codex_overrides(), ["--tokens", str(folder / "tokens"), *flags])
         async with ChildServer(setup, ["sh", "-c", FEW, "sh", *setup.argv(), "--port", "0"]) as server:
             yield server
 
@@ -128,8 +133,7 @@ async def test_messages_that_never_end_take_a_bounded_share_of_the_memory(tmp_pa
             wire.send_raw(HALF)
         await most_of(closings)
         assert memory(server.process.pid) - before < 160 * MIB
-        message = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"x":"%s"}}}' % (b"y" * (4 * MIB))
-        bobs.send_raw(b"\x81\xff" + len(message).to_bytes(8, "big") + bytes(4) + message)
+        bobs.send_raw(masked(msgspec.json.encode(request(7, "ping", _meta={"x": "y" * 4 * MIB}))))
         async with asyncio.timeout(PATIENCE):
             assert b'"id":7' in await bobs.read_some()
         await tasks.aclose()
@@ -153,6 +157,59 @@ async def test_bodies_that_never_end_take_a_bounded_share_of_the_memory(tmp_path
         await tasks.aclose()
 
 
+def masked(message: bytes) -> bytes:
+    """A frame of a WebSocket client."""
+    return b"\x81\xff" + len(message).to_bytes(8, "big") + bytes(4) + message
+
+
+def padded(number: int, method: str, **params: Any) -> bytes:
+    """A request with many bytes that mean nothing."""
+    return msgspec.json.encode(request(number, method, **params, _meta={"x": "y" * LARGE}))
+
+
+async def test_messages_that_were_answered_are_not_kept(tmp_path: Path) -> None:
+    async with shared_server(tmp_path) as server, contextlib.AsyncExitStack() as crowd:
+        before = memory(server.process.pid)
+        for number in range(GREEDY):
+            wire = await upgraded(crowd, server.port, ADA)
+            wire.send_raw(masked(padded(number, "ping")))
+            assert b'"result":{}' in await wire.read_some()
+        assert memory(server.process.pid) - before < 160 * MIB
+
+
+async def test_requests_that_run_do_not_keep_what_they_do_not_need(tmp_path: Path) -> None:
+    async with shared_server(tmp_path) as server, contextlib.AsyncExitStack() as crowd:
+        before = memory(server.process.pid)
+        wire = await upgraded(crowd, server.port, ADA)
+        wanted = {"name": "codex", "arguments": {"prompt": GATE}}
+        for number in range(GREEDY // 2):
+            wire.send_raw(masked(padded(number, "tools/call", **wanted)))
+            door = at(server.port, ADA, mcp_session_id=f"session-{number}")
+            await crowd.enter_async_context(door.waiting("POST", padded(number, "tools/call", **wanted)))
+        wire.send_raw(masked(msgspec.json.encode(request(-1, "ping"))))
+        async with asyncio.timeout(PATIENCE):
+            while b'"id":-1' not in await wire.read_some():
+                pass
+        assert memory(server.process.pid) - before < 160 * MIB
+
+
+async def test_answers_that_nobody_reads_take_a_bounded_share_of_the_memory(tmp_path: Path) -> None:
+    async with shared_server(tmp_path) as server, contextlib.AsyncExitStack() as crowd:
+        before = memory(server.process.pid)
+        fields = {"host": f"127.0.0.1:{server.port}", "authorization": f"Bearer {ADA}"}
+        fields |= {"content-type": "application/json"}
+        for number in range(GREEDY):
+            wire = await crowd.enter_async_context(connect(server.port))
+            wire.send("POST", "/", msgspec.json.encode(call(number, "x" * LARGE)), fields)
+            # Only the head of an answer: the rest of it waits to be sent. Some are not answered, and some are refused.
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                assert (await wire.read_head())[0] in (200, 503)
+        assert memory(server.process.pid) - before < 260 * MIB, (
+            "of four answers, each of which is there up to four times"
+        )
+        assert (await at(server.port, BOB).post(call(1, "y" * 4 * MIB)))["result"]["isError"]
+
+
 async def test_four_hundred_silent_connections_leave_room_for_a_client_of_an_exec_server(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("t" * 32)
@@ -171,9 +228,34 @@ async def test_four_hundred_silent_connections_leave_room_for_a_client_of_an_exe
 class FewFiles(RunningRendezvous):
     """A rendezvous that may open 256 files."""
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(home)
+    def __init__(self, home: Path, *flags: str) -> None:
+        super().__init__(home, 0, *flags)
         self._argv = ["sh", "-c", FEW, "sh", *self._argv]
+
+
+async def asked_over_tls(port: int, certificate: Path, path: str, token: str) -> bytes:
+    """The first line of the answer to a client among 400 connections that say nothing."""
+    async with contextlib.AsyncExitStack() as crowd:
+        for _ in range(400):
+            await crowd.enter_async_context(connect(port))
+        async with asyncio.timeout(PATIENCE):
+            trusting = ssl.create_default_context(cafile=certificate)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting)
+            writer.write(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n\r\n".encode())
+            line = await reader.readline()
+            writer.transport.abort()
+            return line
+
+
+async def test_connections_without_a_handshake_leave_room_for_a_client_over_tls(tmp_path: Path) -> None:
+    certificate = tmp_path / "server.pem"
+    own_certificate(certificate)
+    async with shared_server(tmp_path, "--tls-cert", str(certificate)) as server:
+        assert await asked_over_tls(server.port, certificate, "/metrics", BOB) == b"HTTP/1.1 200 OK\r\n"
+    tls = ("--tls-cert", str(certificate), "--tls-key", str(certificate))
+    async with FewFiles(tmp_path / "rendezvous", *tls) as rendezvous:
+        line = await asked_over_tls(rendezvous.port, certificate, "/environments", TOKENS["bob"])
+        assert line == b"HTTP/1.1 200 OK\r\n"
 
 
 async def test_harnesses_of_one_principal_make_room_for_another_at_a_rendezvous(tmp_path: Path) -> None:

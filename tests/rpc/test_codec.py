@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from codex_mcp.rpc.codec import decode, encode_error, encode_notification, encode_request, encode_response
+from codex_mcp.rpc.codec import (
+    LONGEST_ID,
+    decode,
+    encode_error,
+    encode_notification,
+    encode_request,
+    encode_response,
+)
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -139,6 +146,16 @@ def test_an_object_that_is_no_message_is_refused_by_its_id_if_it_has_one(
     fields: dict[str, object], message_id: Id | None
 ) -> None:
     assert refusal(envelope(**fields)) == (message_id, INVALID_REQUEST)
+
+
+def test_an_id_that_would_make_every_answer_long_is_refused() -> None:
+    assert decode(b'{"jsonrpc":"2.0","id":"%b","method":"ping"}' % (b"x" * LONGEST_ID)) == Request(
+        "x" * LONGEST_ID, "ping", NO_PARAMS
+    )
+    refused = decode(b'{"jsonrpc":"2.0","id":"%b","method":"ping"}' % (b"x" * (LONGEST_ID + 1)))
+    assert isinstance(refused, Malformed)
+    assert refused.id is None
+    assert "at most 1024 characters" in refused.reason
 
 
 def test_the_version_is_asked_for_only_where_it_is_required() -> None:

@@ -18,7 +18,7 @@ Unicode; it is read as U+FFFD, so that the call gets an answer.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -47,6 +47,9 @@ class _Envelope(Struct):
     result: Raw | UnsetType = UNSET
     error: object = UNSET
 
+
+LONGEST_ID: Final = 1024
+"""Characters of a request's id: it comes back in every message about the request. A UUID has 36."""
 
 _envelope = msgspec.json.Decoder(_Envelope)
 
@@ -100,7 +103,7 @@ def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
     raw_id = envelope.id
     if raw_id is UNSET and not version_required and isinstance(envelope.method, str):  # most messages of Codex
         return Notification(envelope.method, _params_of(envelope))
-    message_id = raw_id if isinstance(raw_id, (int, str)) and not isinstance(raw_id, bool) else None
+    message_id = raw_id if _is_id(raw_id) else None
     if version_required and envelope.jsonrpc != "2.0":
         return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
     if envelope.method is not UNSET:
@@ -119,8 +122,15 @@ def _classify_call(envelope: _Envelope, message_id: Id | None) -> Message:
     if envelope.id is UNSET:
         return Notification(envelope.method, params)
     if message_id is None:
-        return Malformed(None, INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer')
+        reason = f'"id" must be a string of at most {LONGEST_ID} characters or an integer'
+        return Malformed(None, INVALID_REQUEST, f"Invalid Request: {reason}")
     return Request(message_id, envelope.method, params)
+
+
+def _is_id(value: object) -> TypeGuard[Id]:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_ID
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _params_of(envelope: _Envelope) -> Raw:

@@ -119,6 +119,7 @@ class Peer:
                     if count >= PACED_FRAMES or size >= PACED_BYTES:
                         count = size = 0
                         await self._pace()
+                del frames, frame  # they are not kept until the next ones come
         finally:
             self.connection_lost()
 
@@ -233,45 +234,47 @@ class Peer:
             waiting.set_result(answer)
 
     def _request_received(self, request: Request) -> None:
-        verdict = self._calls.accept(request.id)
+        # Not the request is kept while it runs: its message may have megabytes. Its handler takes what it needs.
+        request_id, method = request.id, request.method
+        verdict = self._calls.accept(request_id)
         if verdict is not Verdict.ACCEPTED:
-            self._channel.send(codec.encode_error(request.id, REFUSALS[verdict]), request.id, FrameKind.ANSWER)
+            self._channel.send(codec.encode_error(request_id, REFUSALS[verdict]), request_id, FrameKind.ANSWER)
             return
         try:
             outcome = self._handlers.on_request(request)
         except Exception as exc:  # noqa: BLE001  the one boundary around handlers
-            outcome = error_for(exc, request.method)
+            outcome = error_for(exc, method)
         if inspect.iscoroutine(outcome):
             work = outcome
-            finishing = self._tasks.spawn(self._finish(request, work), name=f"request {request.method}")
-            finishing.add_done_callback(lambda _: self._finished(request, work))
+            finishing = self._tasks.spawn(self._finish(request_id, method, work), name=f"request {method}")
+            finishing.add_done_callback(lambda _: self._finished(request_id, method, work))
         else:
-            self._answer(request, outcome)
+            self._answer(request_id, method, outcome)
 
-    async def _finish(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
+    async def _finish(self, request_id: Id, method: str, work: Coroutine[Any, Any, object]) -> None:
         try:
             outcome = await work
         except asyncio.CancelledError:
-            self._answer(request, STOPPED)
+            self._answer(request_id, method, STOPPED)
             raise
         except Exception as exc:  # noqa: BLE001  the same boundary, for coroutines
-            outcome = error_for(exc, request.method)
-        self._answer(request, outcome)
+            outcome = error_for(exc, method)
+        self._answer(request_id, method, outcome)
 
-    def _finished(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
+    def _finished(self, request_id: Id, method: str, work: Coroutine[Any, Any, object]) -> None:
         # Cancelled before its first step, `_finish` never ran at all.
         if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
             work.close()
-            self._answer(request, STOPPED)
+            self._answer(request_id, method, STOPPED)
 
-    def _answer(self, request: Request, outcome: object) -> None:
-        if not self._calls.answered(request.id):
+    def _answer(self, request_id: Id, method: str, outcome: object) -> None:
+        if not self._calls.answered(request_id):
             return
         try:
-            frame = _encoded(request.id, outcome)
+            frame = _encoded(request_id, outcome)
         except Exception as exc:  # noqa: BLE001  a handler's value that cannot be written as JSON
-            frame = _encoded(request.id, error_for(exc, request.method))
-        self._channel.send(frame, request.id, FrameKind.ANSWER)
+            frame = _encoded(request_id, error_for(exc, method))
+        self._channel.send(frame, request_id, FrameKind.ANSWER)
 
 
 def _encoded(message_id: Id, outcome: object) -> bytes:

@@ -36,6 +36,12 @@ DIRECT: Final = "codex_mcp.direct"
 
 BINARY: Final = 0x2
 
+NOTHING: Final = b"\x8a\x80\0\0\0\0"
+"""A frame of a client that says nothing: an answer to no ping."""
+
+FRAME_BEGINS: Final = "at_eof"
+"""Where the library's parser waits between two frames."""
+
 MAX_PONGS: Final = COUNTED_FROM
 """Bytes of unread answers to pings above which a client is not read until it has taken everything."""
 
@@ -55,6 +61,7 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         self._pongs = 0
         self._write_limits = (COUNTED_FROM, COUNTED_FROM // 4)
         self._is_held = False
+        self._had_long_message = False
         self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -85,6 +92,22 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
 
     def _take(self, data: bytes) -> None:
         super().data_received(data)
+        if self._had_long_message:
+            self._had_long_message = False
+            self._forget_frame()
+
+    def send_receive_event_to_app(self) -> None:
+        self._had_long_message = self._had_long_message or sum(map(len, self.frames)) >= COUNTED_FROM
+        super().send_receive_event_to_app()
+
+    def _forget_frame(self) -> None:
+        """The library's parser keeps the last frame until the next one: between two frames, give it an empty one."""
+        waits_for: object = self.conn.parser
+        while (inner := getattr(waits_for, "gi_yieldfrom", None)) is not None:
+            waits_for = inner
+        if self.conn.state is State.OPEN and getattr(waits_for, "__name__", "") == FRAME_BEGINS:
+            self.conn.receive_data(NOTHING)
+            self.conn.events_received()
 
     async def receive(self) -> ASGIReceiveEvent:
         was_paused = self.read_paused

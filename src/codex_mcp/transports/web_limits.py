@@ -38,6 +38,9 @@ HEAD_TIME: Final = 10.0
 FIELD_BYTES: Final = len(": \r\n")
 """The bytes of a header besides its name and value."""
 
+LONG_OUTPUT: Final = 256 * 1024
+"""Unread bytes of one connection from which they are counted. Streams write less at once: only long answers are."""
+
 AT_ONCE: Final = struct.pack("ii", 1, 0)
 """SO_LINGER of zero seconds: unsent bytes are dropped, and the connection is reset."""
 
@@ -132,6 +135,10 @@ class StallWatched(asyncio.Protocol):
     def holds(self, size: int) -> bool:
         return self._limits.connections.holds(self.transport, self._principal or "", size)
 
+    def held_bytes(self) -> int:
+        """Of input that is not complete and of output that is not read."""
+        return self.transport.get_write_buffer_size()
+
     def close(self) -> None:
         self.transport.close()
 
@@ -148,11 +155,20 @@ class StallWatched(asyncio.Protocol):
         super().pause_writing()
         if self._stall is not None:
             self._stall.begin()
+        self._count_output()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._stall is not None:
             self._stall.end()
+        self._count_output()
+
+    def _count_output(self) -> None:
+        held = self.held_bytes()
+        if not self._limits.connections.holds(
+            self.transport, self._principal or "", held if held >= LONG_OUTPUT else 0
+        ):
+            self.transport.abort()
 
 
 class LimitedHttp(StallWatched, HttpToolsProtocol):
@@ -190,10 +206,10 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
 
     def holds(self, size: int) -> bool:
         self._body_bytes = size
-        return super().holds(size)
+        return super().holds(self.held_bytes() if size else 0)
 
     def held_bytes(self) -> int:
-        return self._body_bytes
+        return self._body_bytes + super().held_bytes()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()

@@ -53,7 +53,9 @@ class BusEndpoint:
         match http.method:
             case "POST":
                 message = await read_message(http, self._settings.max_body_bytes)
-                await self.post_message(http, self.session(session_id, principal, http.client), message)
+                posted = self.post_message(http, self.session(session_id, principal, http.client), message)
+                del message  # it may have megabytes, and is not needed while its request runs
+                await posted
             case "GET":
                 await self._listen(http, self.session(session_id, principal, http.client))
             case "DELETE":
@@ -92,13 +94,15 @@ class BusEndpoint:
             deliver(session, message)
             await http.respond(204)
             return
-        answer = session.channel.expect(message.id, answer_only=True)
+        request_id = message.id
+        answer = session.channel.expect(request_id, answer_only=True)
         if answer is None:
-            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
+            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), request_id)
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
             answer.add_reader()
-            http.when_lost(lambda: _hung_up(session, message.id))
+            http.when_lost(lambda: _hung_up(session, request_id))
             deliver(session, message)
+            del message
             await answer_json(http, answer)
             return
         subscriber = session.channel.subscribe()
@@ -106,6 +110,7 @@ class BusEndpoint:
         answer.when_ended(subscriber.end)
         try:
             deliver(session, message)
+            del message
             await stream_out(http, subscriber, 0, StreamStyle(self._settings.ping_interval))
         finally:
             session.channel.unsubscribe(subscriber)

@@ -245,8 +245,10 @@ class HttpChannel:
             return
         stream.put(frame, vital=vital, final=final)
         if final and about is not None:
+            is_resumable = about not in self._answer_only
             self.forget(about)
-            self._ended[stream.name] = stream
+            if is_resumable:
+                self._ended[stream.name] = stream
             if len(self._ended) > ENDED_STREAMS:
                 self._ended.popitem(last=False)
 

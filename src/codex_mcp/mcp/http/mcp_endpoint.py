@@ -105,21 +105,25 @@ class McpEndpoint:
         message = await read_message(http, self._settings.max_body_bytes)
         session = self._session_for(http, principal, message)
         if session.is_bus:
-            await self._bus.post_message(http, session, message)
+            posted = self._bus.post_message(http, session, message)
+            del message
+            await posted
             return
         http.extra_headers.append(sent_with(session))
         if not isinstance(message, Request):
             deliver(session, message)
             await http.respond(202)
             return
-        stream = session.channel.expect(message.id, answer_only=not accepts(http.headers, "text/event-stream"))
+        request_id = message.id
+        stream = session.channel.expect(request_id, answer_only=not accepts(http.headers, "text/event-stream"))
         if stream is None:
-            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
+            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), request_id)
         session.channel.reader_came(stream)
         was_read = False
-        http.when_lost(lambda: session.session.answer_unread(message.id))
+        http.when_lost(lambda: session.session.answer_unread(request_id))
         try:
             deliver(session, message)
+            del message  # it may have megabytes, and is not needed while its request runs
             was_read = await self._answer(http, stream, session.session)
         finally:
             session.channel.reader_left(stream)
@@ -128,7 +132,7 @@ class McpEndpoint:
             if not was_read:
                 http.when_lost(None)
                 if not stream.readers:
-                    session.session.answer_unread(message.id)
+                    session.session.answer_unread(request_id)
 
     async def _answer(self, http: HttpExchange, stream: LiveStream, session: Session | None = None) -> bool:
         """Send JSON if the answer comes soon and alone, else a stream. True: the client has got all of it.

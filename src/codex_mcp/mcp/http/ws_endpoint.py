@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, sent_with
@@ -60,15 +60,18 @@ async def _read(session: HubSession, subscriber: LiveStream, receive: Receive, p
         # No message needs to be refused here: not reading holds the sender back.
         while (seconds := pace()) > 0:  # noqa: ASYNC110  only time changes it
             await asyncio.sleep(seconds)
-        text = event.get("text")
-        frame = text.encode() if text is not None else event.get("bytes") or b""
-        message = decoded(frame)
-        if isinstance(message, Malformed):
-            # Only to this socket: no other listener sent it.
-            subscriber.put(codec.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
-            continue
-        if not await _delivered(session, message) and isinstance(message, Request):
-            subscriber.put(codec.encode_error(message.id, BUSY), vital=True)
+        await _take(session, subscriber, event)
+        del event  # it may have megabytes, and is not kept until the next one comes
+
+
+async def _take(session: HubSession, subscriber: LiveStream, event: Mapping[str, Any]) -> None:
+    text = event.get("text")
+    message = decoded(text.encode() if text is not None else event.get("bytes") or b"")
+    if isinstance(message, Malformed):
+        # Only to this socket: no other listener sent it.
+        subscriber.put(codec.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
+    elif not await _delivered(session, message) and isinstance(message, Request):
+        subscriber.put(codec.encode_error(message.id, BUSY), vital=True)
 
 
 async def _delivered(session: HubSession, message: Message) -> bool:
