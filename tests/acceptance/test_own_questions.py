@@ -21,6 +21,7 @@ async def test_it_is_asked_and_the_answer_is_obeyed(tmp_path: Path, mode: str, p
     async with connected(tmp_path, mode=mode, person=person, script=OWN_TURNS) as (client, _):
         begun = structured(await client.call_tool("codex", {"prompt": prompt, **ASKING}))
         assert begun["status"] == "completed"
+        assert "codex-reply with `when: interrupt` stops it" in str(begun["warnings"])
         while not structured(await client.call_tool("codex_wait", {"threadIds": [begun["threadId"]]}))["finished"]:
             pass
         (asked,) = person.questions

@@ -137,6 +137,10 @@ class GoalChanged(Struct, frozen=True):
     goal: notifications.Goal | None
 
 
+class ApprovalReviewed(Struct, frozen=True):
+    """Codex has decided about an approval itself, in a thread that it hides. That has used tokens."""
+
+
 class ThreadUnloaded(Struct, frozen=True):
     """The core has unloaded the thread; it must be resumed before its next turn."""
 
@@ -156,7 +160,7 @@ TurnFact: TypeAlias = (
     | ErrorReported
 )
 
-Fact: TypeAlias = TurnFact | QuestionWithdrawn | GoalChanged | ThreadUnloaded
+Fact: TypeAlias = TurnFact | QuestionWithdrawn | GoalChanged | ApprovalReviewed | ThreadUnloaded
 
 
 ACTIVITIES: Final = {
@@ -247,6 +251,11 @@ def _error_reported(note: notifications.ErrorReported) -> Fact:
     return ErrorReported(note.turn_id, note.error.message, note.will_retry, note.error.additional_details or "")
 
 
+_OTHERS: Final[dict[str, Fact]] = {
+    "thread/closed": ThreadUnloaded(),
+    "item/autoApprovalReview/completed": ApprovalReviewed(),
+}
+
 _READERS: Final[dict[type[object], Callable[[Any], Fact | None]]] = {
     notifications.MessageDelta: lambda note: MessageStreamed(note.turn_id, note.item_id, note.delta),
     notifications.TurnStarted: lambda note: TurnStarted(note.turn.id, note.turn.root_turn_id or ""),
@@ -261,7 +270,7 @@ _READERS: Final[dict[type[object], Callable[[Any], Fact | None]]] = {
     notifications.GoalUpdated: lambda note: GoalChanged(note.goal),
     notifications.GoalCleared: lambda note: GoalChanged(None),
     notifications.RequestResolved: lambda note: QuestionWithdrawn(note.request_id),
-    notifications.OtherNotification: lambda note: ThreadUnloaded() if note.method == "thread/closed" else None,
+    notifications.OtherNotification: lambda note: _OTHERS.get(note.method),
 }
 
 

@@ -1,4 +1,4 @@
-"""What a thread's rollout file tells about it: the sandbox of its last turn, and which of its turns are whole.
+"""What a thread's rollout file tells about it: the sandbox of its last turn, which of its turns are whole, its tokens.
 
 `thread/resume` restores read-only, full access and named permission profiles. It replaces `workspace-write` with the
 sandbox of config.toml, which may allow more than the thread was started with. It also passes over lines that it cannot
@@ -14,15 +14,17 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from codex_mcp.base.files import lines_up_to, opened
+from codex_mcp.base.files import lines_up_to, opened, short_lines
 from codex_mcp.codex.config.permissions import Grant, names_sandbox, restored
 from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.codex.facts import Tokens, tokens_of
 from codex_mcp.codex.losses import TurnsKept
-from codex_mcp.wire.app.requests import RolloutLine, TurnContext
+from codex_mcp.wire.app.requests import RolloutLine, TokenCount, TurnContext
 
 logger = logging.getLogger(__name__)
 
 TURN_CONTEXT = b'"turn_context"'
+TOKEN_COUNT = b'"token_count"'
 
 LONGEST_LINE: Final = 1024 * 1024
 """Bytes of a line that is looked at. Longer ones hold output or pictures."""
@@ -47,6 +49,30 @@ def read_rollout(path: str | None) -> Rollout:
     except OSError as exc:
         logger.warning("cannot read the last sandbox of a thread from %s: %s", path, exc.strerror)
         return Rollout()
+
+
+def tokens_used(path: str, parent_id: str) -> Tokens:
+    """All that a thread has used if this one is its parent; nothing if it is not, or if that cannot be read."""
+    used = Tokens()
+    try:
+        with opened(path) as file:
+            lines = short_lines(file, LONGEST_LINE, LONGEST)
+            if parent_id.encode() not in next(lines, b""):  # Codex says it nowhere else
+                return used
+            for line in lines:
+                used = (_usage_in(line) if TOKEN_COUNT in line else None) or used
+    except OSError as exc:
+        logger.warning("cannot read the tokens of a thread from %s: %s", path, exc.strerror)
+    return used
+
+
+def _usage_in(line: bytes) -> Tokens | None:
+    try:
+        entry = msgspec.json.decode(line, type=RolloutLine)
+        counted = msgspec.json.decode(entry.payload, type=TokenCount) if entry.type == "event_msg" else TokenCount()
+    except msgspec.MsgspecError:  # the last line may be half written
+        return None
+    return None if counted.info is None else tokens_of(counted.info.total_token_usage)
 
 
 def sandbox_to_restore(asked: ThreadSpec, rollout: Rollout) -> Grant | None:

@@ -228,7 +228,7 @@ class Thread:
             events = []
         if isinstance(fact, QuestionWithdrawn):
             self._answering.withdraw(fact.request_id)
-        elif isinstance(fact, facts.GoalChanged):
+        elif isinstance(fact, facts.GoalChanged | facts.ApprovalReviewed):
             self.own.fact_received(fact)
         elif isinstance(fact, ThreadUnloaded):
             self.loading.unloaded()

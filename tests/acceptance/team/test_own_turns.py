@@ -12,6 +12,8 @@ from tests.support.team.team_server import structured
 TOKENS = 120
 """Of one request."""
 
+ASKING = {"approval-policy": "on-request", "sandbox": "read-only"}
+
 
 async def test_a_goal_keeps_its_agent_busy_and_its_end_is_news_once(team: Team) -> None:
     async with team(script=OWN_TURNS) as (server, model):
@@ -144,3 +146,16 @@ async def test_a_time_limit_stops_what_codex_began(team: Team) -> None:
         model.release("helper")
         await fence(server)
         assert requests_of(model, arch["threadId"]) == 3
+
+
+async def test_tokens_of_approvals_that_codex_reviews_itself_are_counted(team: Team) -> None:
+    async with team("-c", 'approvals_reviewer="auto_review"', script=OWN_TURNS) as (server, model):
+        for _ in range(2):
+            asked = await server.start("touch it", identity="arch", **ASKING)
+            assert (asked["status"], asked["content"]) == ("completed", "Touched.")
+            await server.close_agent("arch")
+        assert (server.setup.work / "asked").exists()
+        counted = sum(each.tokens or 0 for each in model.counts)
+        assert counted > 4 * TOKENS
+        while (await server.status())["usage"]["tokens"] != counted:
+            pass

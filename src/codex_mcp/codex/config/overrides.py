@@ -26,6 +26,10 @@ OFF_BY_DEFAULT = ("features.plugins", "features.apps", "analytics.enabled", "fee
 """Off unless the user sets them. When on, Codex contacts github.com, api.github.com and chatgpt.com, whatever its
 model; when off, it contacts only the model (measured with 0.163.0 and 0.166.0)."""
 
+GOALS = "features.goals"
+SUBAGENTS = "agents.enabled"
+"""What switches off what Codex does by itself. On by default."""
+
 UNTRUSTED = "untrusted"
 ON_REQUEST = "on-request"
 

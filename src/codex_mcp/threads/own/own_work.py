@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol
@@ -9,9 +10,11 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.config.overrides import GOALS
 from codex_mcp.codex.conversation.goals import nickname, order_goal
-from codex_mcp.codex.core import Core, CoreError, GoalOrder, TurnSpec
-from codex_mcp.codex.facts import Fact, Tokens, TokensCounted, TurnEnded, TurnFact, TurnStarted
+from codex_mcp.codex.conversation.hidden_threads import used_by_hidden
+from codex_mcp.codex.core import Core, CoreError, GoalOrder, ThreadSpec, TurnSpec
+from codex_mcp.codex.facts import ApprovalReviewed, Fact, Tokens, TokensCounted, TurnEnded, TurnFact, TurnStarted
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.own.adopting import Adopting
@@ -25,9 +28,13 @@ GOAL: Final = "goal"
 ITSELF: Final = "codex-itself"
 """What the audit calls turns that Codex began."""
 
-GOES_ON: Final = "The agent goes on by itself ({}): codex_wait reports the end, and codex_interrupt stops it."
+GOES_ON: Final = "The agent goes on by itself ({}): codex_wait reports the end, and {} stops it."
+STOPS_AGENT: Final = "codex_interrupt"
+STOPS_THREAD: Final = "codex-reply with `when: interrupt`"
+"""Without a team."""
 
 NOT_ORDERED: Final = "The goal was not changed: {}"
+SWITCHED_OFF: Final = "goals are switched off for this thread"
 
 NEAR: Final = 2
 """A limit is near if this many requests of the largest size so far would reach it."""
@@ -41,6 +48,7 @@ class Host(Protocol):
     principal: str
     newest: Turn | None
     loading: Loading
+    spec: ThreadSpec
 
     @property
     def current(self) -> Turn | None: ...
@@ -65,6 +73,9 @@ class OwnWork:
         self.is_news = self._adopting.is_news
         self._largest = 0
         """Tokens of the largest request so far."""
+        self._since = time.time()
+        self._reviewed: set[str] = set()
+        """Threads of which Codex has reviewed approvals."""
         self._tasks = TaskSet()
 
     def lost(self) -> None:
@@ -80,7 +91,9 @@ class OwnWork:
 
     async def quiesce(self) -> None:
         """Stop it: the goal, the turns that Codex began, and the sub-agents."""
-        core = self._host.loading.core
+        core, turn = self._host.loading.core, self._host.current
+        if turn is not None and turn.place.source is Source.CODEX:
+            self._host.cancel(turn)
         if core is not None:
             await self.unasked.quiesce(core, self._settings.interrupt_grace)
             self.settle()
@@ -108,9 +121,27 @@ class OwnWork:
 
     def fact_received(self, fact: Fact) -> None:
         """Something happened in the thread that is not about one of its turns."""
+        if isinstance(fact, ApprovalReviewed):
+            self._approval_reviewed(self._host.id)
+            return
         if isinstance(fact, TokensCounted) and self.unasked.runs(self._host.id, fact.turn_id):
             self._count(fact.last)
         self._unasked_told(self._host.id, fact)
+
+    def _approval_reviewed(self, thread_id: str) -> None:
+        self._reviewed.add(thread_id)
+        self._count_hidden(thread_id)
+
+    def _count_hidden(self, thread_id: str) -> None:
+        """Count what Codex has used to review approvals of this thread, here or of a sub-agent."""
+
+        async def counted(core: Core) -> None:
+            for hidden_id, total in (await used_by_hidden(core, thread_id, self._since)).items():
+                if (used := self.subagents.hidden_used(hidden_id, total)).total_tokens:
+                    self._count(used)
+
+        if (core := self._host.loading.core) is not None and thread_id in self._reviewed:
+            self._tasks.spawn(counted(core), name=f"reviews of approvals of {thread_id}")
 
     def _unasked_told(self, thread_id: str, fact: Fact | None) -> None:
         was_quiet = self.unasked.is_quiet
@@ -150,6 +181,8 @@ class OwnWork:
 
     def turn_told(self, turn: Turn, fact: TurnFact) -> None:
         """Something is about to be recorded in a turn of the thread."""
+        if isinstance(fact, TurnEnded):
+            self._count_hidden(self._host.id)
         match fact:
             case TurnStarted() if turn.place.source is Source.CODEX:
                 self._turn_begins(turn, fact.turn_id)
@@ -157,7 +190,8 @@ class OwnWork:
                 self._listener.tokens_used(self._host, fact.last.total_tokens)
             case TurnEnded() if turn.place.source is not Source.CODEX and not self.unasked.is_stopped:
                 if what := self._going_on():
-                    turn.record.warn((*turn.record.warnings, GOES_ON.format(what)))
+                    stops = STOPS_AGENT if self._host.agent else STOPS_THREAD
+                    turn.record.warn((*turn.record.warnings, GOES_ON.format(what, stops)))
 
     def _turn_begins(self, turn: Turn, turn_id: str) -> None:
         """A turn begins that nobody asked for: stop it before its request leaves, or when its time is over."""
@@ -196,6 +230,10 @@ class OwnWork:
         if core is not None and not self.subagents.has(thread_id):
             self._tasks.spawn(self._name(core, thread_id), name=f"name of {thread_id}")
         used = self.subagents.fact_received(thread_id, fact)
+        if isinstance(fact, ApprovalReviewed):
+            self._approval_reviewed(thread_id)
+        elif isinstance(fact, TurnEnded):
+            self._count_hidden(thread_id)
         if isinstance(fact, TurnStarted):
             self._subagent_begins(thread_id, fact.turn_id)
         self._unasked_told(thread_id, fact)
@@ -231,6 +269,8 @@ class OwnWork:
     async def order_goal(self, turn: Turn, order: GoalOrder) -> None:
         """The turn has begun that is to set or change the goal: so Codex goes on with it when that turn has ended."""
         try:
+            if self._host.spec.config.get(GOALS) is False:  # Codex would take the order, and do nothing
+                raise CoreError(SWITCHED_OFF)
             if turn.core is not None:
                 await order_goal(turn.core, self._host.id, order)
         except CoreError as exc:

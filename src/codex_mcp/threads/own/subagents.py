@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.printable import foreign
 from codex_mcp.codex.facts import Fact, Tokens, TokensCounted, TurnEnded, TurnStarted
-from codex_mcp.threads.token_meter import TokenMeter
+from codex_mcp.threads.token_meter import NONE, TokenMeter, difference
 
 BUSY: Final = "busy"
 IDLE: Final = "idle"
@@ -32,6 +32,8 @@ class Subagents:
     def __init__(self) -> None:
         self._known: dict[str, Subagent] = {}
         self._meters: dict[str, TokenMeter] = {}
+        self._hidden: dict[str, Tokens] = {}
+        """What threads have used in which Codex reviews approvals."""
 
     def listed(self) -> list[Subagent]:
         return list(self._known.values())
@@ -66,6 +68,13 @@ class Subagents:
         self._known[thread_id] = known
         self._forget_oldest(thread_id)
         return used
+
+    def hidden_used(self, thread_id: str, total: Tokens) -> Tokens:
+        """What a thread that Codex hides has used since the last time."""
+        before = self._hidden.get(thread_id, NONE)
+        if total.total_tokens > before.total_tokens:
+            self._hidden[thread_id] = total
+        return difference(total, before)
 
     def _forget_oldest(self, newest: str) -> None:
         if len(self._known) > KEPT:

@@ -194,6 +194,24 @@ class RolloutLine(Struct, frozen=True):
     payload: Raw = Raw(b"null")
 
 
+class RolloutTokens(Struct, frozen=True):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_output_tokens: int = 0
+    total_tokens: int = 0
+
+
+class RolloutUsage(Struct, frozen=True):
+    total_token_usage: RolloutTokens
+
+
+class TokenCount(Struct, frozen=True):
+    """The payload of an event of a rollout file; other events have no `info`."""
+
+    info: RolloutUsage | None = None
+
+
 class WorkspacePolicy(Struct, frozen=True):
     """The sandbox policy of a turn in a rollout file. All fields but `type` belong to `workspace-write`."""
 
