@@ -276,6 +276,7 @@ class NamedSessions:
             return
         try:
             async with asyncio.timeout(patience):
+                await thread.own.quiesce()  # nobody names the thread after this, and a goal may have no end
                 await thread.until_idle()
         except TimeoutError:
             raise Refused(BUSY.format(id=key.id, thread=thread.id)) from None

@@ -13,6 +13,7 @@ from tests.support.damage import DAMAGES, damage
 from tests.support.processes import all_ended
 from tests.support.servers.mcp_server import TOUR, McpServer, Setup
 from tests.support.sessions.scene import asked, error, said, session_server, sessions, texts
+from tests.support.team.own_turns import OWN_TURNS, requests_of
 
 
 def setup_for(folder: Path, model: ScriptedModel, *flags: str) -> Setup:
@@ -237,3 +238,16 @@ async def test_an_unused_session_expires(tmp_path: Path) -> None:
             database.commit()
         assert [each["id"] for each in await sessions(server)] == ["young"]
         assert (await said(server, "hi", sessionId="old"))["session"]["resumed"] == "new"
+
+
+async def test_a_reset_does_not_wait_for_a_goal_that_goes_on_and_stops_it(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(OWN_TURNS)) as model, McpServer(setup_for(tmp_path, model)) as server:
+        await server.initialize()
+        first = await said(server, "hello", sessionId="s", goal="all green")
+        await model.wait_for_gate("goal")
+        again = await said(server, "hello", sessionId="s", resetSession=True)
+        assert again["session"]["resumed"] == "reset"
+        before = requests_of(model, first["threadId"])
+        model.release("goal")
+        await said(server, "hello", sessionId="s")
+        assert requests_of(model, first["threadId"]) == before
