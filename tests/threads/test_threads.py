@@ -16,10 +16,11 @@ from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNo
 from codex_mcp.codex.launch import launcher
 from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN
+from codex_mcp.threads.loading import EARLY_NOTIFICATIONS
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, Threads
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, environment_below, no_pace, scripted_threads, settings_below
@@ -174,7 +175,7 @@ async def test_what_is_said_of_a_thread_before_it_is_open_is_not_lost(tmp_path: 
 
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(threads.find(first.id))
-            while not threads._opens:  # noqa: ASYNC110  nobody is told
+            while not threads._early.opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             item = {"type": "agentMessage", "id": "i", "text": "early"}
             for _ in range(EARLY_NOTIFICATIONS + 5):
@@ -184,7 +185,7 @@ async def test_what_is_said_of_a_thread_before_it_is_open_is_not_lost(tmp_path: 
         turn = submit(thread, say("two"), watcher)
         await turn.wait(PATIENCE)
         assert 0 < sum(event.msg.get("message") == "early" for event in watcher.events) <= EARLY_NOTIFICATIONS
-        assert threads._early == {}
+        assert len(threads._early) == 0
 
 
 async def test_what_is_said_of_the_core_as_a_whole_is_told_to_threads_that_are_busy(tmp_path: Path) -> None:
@@ -270,7 +271,7 @@ async def test_a_thread_whose_core_dies_while_it_is_loaded_comes_back_in_the_nex
         os.kill(pid, signal.SIGSTOP)
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(threads.find(thread.id))
-            while not threads._opens:  # noqa: ASYNC110  nobody is told
+            while not threads._early.opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             os.kill(pid, signal.SIGKILL)
         assert finding.result().spec == spec
@@ -341,7 +342,7 @@ async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_
         os.kill(pid, signal.SIGSTOP)
         tasks.spawn(threads.start(ThreadSpec()), name="start")
         tasks.spawn(threads.find(first.id), name="find")
-        while threads._opens < 2:  # noqa: ASYNC110  nobody is told
+        while threads._early.opens < 2:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
         await tasks.aclose()
         os.kill(pid, signal.SIGCONT)
@@ -361,7 +362,7 @@ async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: 
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         starting = tasks.spawn(threads.start(ThreadSpec()), name="start")
-        while not threads._opens:  # noqa: ASYNC110  nobody is told
+        while not threads._early.opens:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
         await threads.aclose()
         with pytest.raises(CoreError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
+from codex_mcp.codex.events.translator import Told
+from codex_mcp.codex.facts import Fact
 from codex_mcp.threads.stopping.stopper import Cores
 
 CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex."
@@ -18,6 +20,43 @@ GOAL_PAUSED: Final = (
     'The agent has a goal from before, which is paused: "{}". It does not go on by itself; '
     "codex-reply with `goal-status: active` lets it go on."
 )
+
+
+EARLY_NOTIFICATIONS: Final = 256
+"""Kept for a thread: MCP servers starting, a warning or two."""
+
+
+class Early:
+    """Notifications about threads whose opening has not been answered yet."""
+
+    def __init__(self) -> None:
+        self.opens = 0
+        """How many threads are being opened."""
+        self._kept: dict[str, list[tuple[Told | None, Fact | None]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[None]:
+        """A thread, whose id may not be known yet, is being opened."""
+        self.opens += 1
+        try:
+            yield
+        finally:
+            self.opens -= 1
+            if self.opens == 0:
+                self._kept.clear()
+
+    def keep(self, thread_id: str, told: Told | None, fact: Fact | None) -> None:
+        """Keep what may be about a thread that is being opened."""
+        kept = self._kept.setdefault(thread_id, []) if self.opens else []
+        if len(kept) < EARLY_NOTIFICATIONS:
+            kept.append((told, fact))
+
+    def taken(self, thread_id: str) -> list[tuple[Told | None, Fact | None]]:
+        """What has come about this thread, which is open now."""
+        return self._kept.pop(thread_id, [])
 
 
 class Loading:

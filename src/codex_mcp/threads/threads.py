@@ -30,7 +30,7 @@ from codex_mcp.codex.core import (
     plain_id,
 )
 from codex_mcp.codex.events.translator import Told
-from codex_mcp.codex.facts import Fact
+from codex_mcp.codex.facts import Fact, TurnStarted
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
@@ -40,6 +40,7 @@ from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
+from codex_mcp.threads.loading import Early
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.own.family import Family
@@ -86,8 +87,7 @@ class Threads:
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
-        self._opens = 0
-        self._early: dict[str, list[tuple[Told | None, Fact | None]]] = {}
+        self._early = Early()
         self._family = Family()
         self.unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
         """The settings of threads that were open here; nothing of them is left to collect."""
@@ -142,14 +142,11 @@ class Threads:
     async def _started(self, core: Core, spec: ThreadSpec, principal: str) -> Thread:
         async with self._admission.opening(principal):
             await self._make_room(principal)
-            self._opens += 1
-            try:
+            with self._early.opening():
                 opened = await core.start_thread(spec)
                 await self._check_signed_in(core, spec, opened)
                 await self._record_owner(opened.thread_id, principal)
                 return self._add(opened, spec, core, principal)
-            finally:
-                self._open_done()
 
     async def find(
         self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None, *, shared: bool = False
@@ -197,8 +194,7 @@ class Threads:
 
     async def _resumed(self, core: Core, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
         await self._make_room(principal)
-        self._opens += 1
-        try:
+        with self._early.opening():
             spec = self.unloaded.get(thread_id) or given or ThreadSpec()
             async with self._admission.opening(principal):
                 opened = await core.resume_thread(thread_id, spec)
@@ -206,8 +202,6 @@ class Threads:
             if self._default_environment is not None and spec.environment is None:
                 spec = replace(spec, environment=self._default_environment, cwd=opened.cwd)
             return self._add(opened, spec, core, principal)
-        finally:
-            self._open_done()
 
     async def _check_signed_in(self, core: Core, spec: ThreadSpec, opened: OpenedThread) -> None:
         """Fail early: Codex would try for minutes to reach a model that it may not use.
@@ -238,16 +232,11 @@ class Threads:
         thread = Thread(opened, spec, core, context)
         self._threads[thread.id] = thread
         self.changes.tell(thread.id)
-        for told, fact in self._early.pop(thread.id, ()):
+        for told, fact in self._early.taken(thread.id):
             thread.notification_received(told, fact)
         if self._sweeping is None:
             self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle threads")
         return thread
-
-    def _open_done(self) -> None:
-        self._opens -= 1
-        if self._opens == 0:
-            self._early.clear()
 
     def _check_quota(self, principal: str, spec: TurnSpec | None = None) -> None:
         """Check that this principal may open another thread or queue another turn. Raises Refused."""
@@ -279,10 +268,16 @@ class Threads:
             parent.own.subagent_told(thread_id, fact)
         elif not thread_id:
             self._core_told(told, fact)
-        elif self._opens:
-            early = self._early.setdefault(thread_id, [])
-            if len(early) < EARLY_NOTIFICATIONS:
-                early.append((told, fact))
+        elif isinstance(fact, TurnStarted) and thread_id not in self._opening:
+            logger.warning("Codex has begun a turn in thread %s, which is not open here; it is stopped", thread_id)
+            self._tasks.spawn(self._stop(thread_id, fact.turn_id), name=f"stop of a turn in {thread_id}")
+        else:
+            self._early.keep(thread_id, told, fact)
+
+    async def _stop(self, thread_id: str, turn_id: str) -> None:
+        """Interrupt a turn that belongs to none of our threads: nobody would see it, count it or limit it."""
+        with contextlib.suppress(CoreError):
+            await (await self.supervisor.core()).interrupt_turn(thread_id, turn_id)
 
     def _core_told(self, told: Told | None, fact: Fact | None) -> None:
         self.account.core_told(told)

@@ -1,11 +1,13 @@
 """Goals, and turns that Codex begins by itself, in one thread of the real Codex."""
 
+import contextlib
 from pathlib import Path
 
 from msgspec import Raw
 
 from codex_mcp.codex.conversation.goals import GoalRead
-from codex_mcp.codex.core import GoalOrder, TurnSpec
+from codex_mcp.codex.conversation.recorded_turns import recorded_turns
+from codex_mcp.codex.core import CoreError, GoalOrder, ThreadSpec, TurnSpec
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -161,3 +163,14 @@ async def test_a_goal_near_a_limit_goes_on_one_turn_at_a_time(tmp_path: Path) ->
         await limits.changes.until(lambda: thread.is_quiet)
         assert (limits.begun, await status()) == (begun, "paused")
         assert REASON in limits.ended[-1].outcome.warnings
+
+
+async def test_a_turn_in_a_thread_that_is_not_open_here_is_stopped(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, _model):
+        core = await threads.supervisor.core()
+        unknown = await core.start_thread(ThreadSpec())
+        statuses: list[str] = []
+        await core.start_turn(unknown.thread_id, TurnSpec("[[scene: goes_on]]"))
+        while statuses != ["interrupted"]:
+            with contextlib.suppress(CoreError):  # its file may be empty yet
+                statuses = [turn.status async for turn in recorded_turns(core, unknown.thread_id)]

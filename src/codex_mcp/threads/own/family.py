@@ -7,11 +7,14 @@ others.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact, ThreadUnloaded, TurnStarted
 from codex_mcp.wire.app.notifications import ThreadStarted
+
+TURNS_KEPT: Final = 10_000
+"""Turns that led to sub-agents. A sub-agent that an older one leads to is stopped."""
 
 
 class Ours(Protocol):
@@ -26,6 +29,8 @@ class Family:
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}
         """The thread of ours, or a sub-agent of it, by the thread that Codex has opened."""
+        self._led: dict[str, str] = {}
+        """The thread of ours by its turn that led to sub-agents: these may start others long after that turn."""
 
     def told(self, thread_id: str, threads: Iterable[Ours], told: Told | None, fact: Fact | None) -> None:
         """Learn from a notification of a thread whose it is."""
@@ -34,9 +39,12 @@ class Family:
         elif isinstance(fact, ThreadUnloaded):
             self._parents.pop(thread_id, None)
         elif isinstance(fact, TurnStarted) and fact.root_turn_id:
-            root = next((thread for thread in threads if thread.had_turn(fact.root_turn_id)), None)
-            if root is not None and root.id != thread_id:
-                self._parents[thread_id] = root.id
+            root = next((thread.id for thread in threads if thread.had_turn(fact.root_turn_id)), None)
+            root = root or self._led.get(fact.root_turn_id)
+            if root is not None and root != thread_id:
+                self._parents[thread_id] = self._led[fact.root_turn_id] = root
+                if len(self._led) > TURNS_KEPT:
+                    del self._led[next(iter(self._led))]
 
     def ancestor(self, thread_id: str, is_open: Iterable[str]) -> str:
         """The nearest ancestor that is open; the last one that is known, if none is."""
@@ -50,3 +58,4 @@ class Family:
 
     def clear(self) -> None:
         self._parents.clear()
+        self._led.clear()
