@@ -156,5 +156,5 @@ def test_a_role_gets_words_and_no_rights() -> None:
 
 
 def test_a_role_may_be_confined() -> None:
-    role = RawTable({"sandbox": Sandbox.READ_ONLY.value}, "file:7")
+    role = RawTable({"sandbox": Sandbox.READ_ONLY.value, "goals": False, "subagents": False}, "file:7")
     assert untrusted(Layer({}, PLACE, {"reader": role}), BELOW) == (Layer({}, PLACE, {"reader": role}), [])

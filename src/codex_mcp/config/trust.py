@@ -19,7 +19,8 @@ MAY_COME_FROM_A_REPOSITORY: Final = frozenset({"team", "default_identity", "reas
 """Names, on which no limit depends."""
 
 HARMLESS_IN_A_ROLE: Final = frozenset({"instructions", "reasoning_effort", "identity"})
-"""What its roles may set; and `sandbox`, if it is `read-only`."""
+TAKES_AWAY: Final = (("sandbox", Sandbox.READ_ONLY), ("auto_mail", False), ("goals", False), ("subagents", False))
+"""What its roles may set."""
 
 HOW_TO_TRUST: Final = "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
 
@@ -126,8 +127,7 @@ def _harmless(name: str, role: RawTable, warnings: list[str]) -> RawTable:
     kept: dict[str, object] = {}
     for key, value in role.table.items():
         word = key.replace("-", "_")
-        takes_away = (word, value) in (("sandbox", Sandbox.READ_ONLY), ("auto_mail", False))
-        if word in HARMLESS_IN_A_ROLE or takes_away:
+        if word in HARMLESS_IN_A_ROLE or (word, value) in TAKES_AWAY:
             kept[key] = value
         else:
             what = f"{key} of the role {name}"

@@ -12,6 +12,7 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.directory import Directory
 from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn_queue import Source
 
 
 class ForkSource(Struct, frozen=True):
@@ -43,6 +44,10 @@ async def fork_source(directory: Directory, reference: str, principal: str) -> F
 
 async def _running_turn(thread: Thread) -> str | None:
     turn = thread.current
-    if turn is None or not await turn.until_started():
+    if turn is None:
+        return None
+    if turn.place.source is Source.CODEX:  # it has no prompt that could be waited for
+        return turn.place.turn_id or None
+    if not await turn.until_started():
         return None
     return turn.place.turn_id if thread.current is turn else None

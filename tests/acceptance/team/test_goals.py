@@ -2,7 +2,9 @@
 
 import os
 import signal
+from pathlib import Path
 
+from tests.acceptance.team.test_configuration import home_file
 from tests.support.team.fixtures import Team
 from tests.support.team.own_turns import OWN_TURNS, fence, requests_of
 from tests.support.team.team_server import refusal, structured
@@ -76,3 +78,31 @@ async def test_orders_that_cannot_be_obeyed_are_refused_or_told(team: Team) -> N
         assert "needs a turn of its own" in refusal(await server.run("codex-reply", steer))
         told = await server.reply("arch", "hello", **{"goal-status": "active"})
         assert "The goal was not changed" in str(told["warnings"])
+
+
+async def test_a_role_without_goals_and_subagents_has_none(team: Team, tmp_path: Path) -> None:
+    home_file(tmp_path, "[plugins.codex-mcp.roles.plain]\ngoals = false\nsubagents = false\n")
+    async with team(script=OWN_TURNS) as (server, model):
+        await server.start("set a goal", identity="arch", role="plain")
+        model.release("parent")
+        await server.reply("arch", "[[scene: multi_agent_v1]]")
+        told = await server.reply("arch", "hello", goal="all green")
+        assert "The goal was not changed: goals are switched off for this thread" in str(told["warnings"])
+        row = (await server.threads())[(await server.status())["identities"]["arch"]]
+        assert (row["state"], row["tokens"]) == ("idle", 5 * TOKENS)
+        assert "goal" not in row
+        assert "subagents" not in row
+        await server.start("set a goal", identity="dev")
+        await model.wait_for_gate("goal")  # those of other agents go on
+        await server.run("codex_interrupt", {"identity": "dev"})
+
+
+async def test_an_agent_whose_goal_is_at_work_can_be_copied_and_the_copy_has_no_goal(team: Team) -> None:
+    async with team(script=OWN_TURNS) as (server, model):
+        await server.start("hello", identity="arch", goal="all green")
+        await model.wait_for_gate("goal")
+        copy = await server.start("hello", identity="copy", fork_from="arch")
+        assert (copy["content"], "goal" in copy) == ("Hello.", False)
+        rows = {row["identity"]: row["state"] for row in (await server.threads()).values()}
+        assert rows == {"arch": "busy", "copy": "idle"}
+        await server.run("codex_interrupt", {"identity": "arch"})

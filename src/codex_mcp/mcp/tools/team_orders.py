@@ -68,6 +68,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         file = read_agent_file(arguments.agent_file, arguments.cwd or working_folder())
     merged = _merged(arguments, file, role, settings)
     new = new_thread(merged, settings)
+    new = replace(new, spec=replace(new.spec, config={**role.config, **new.spec.config}))
     return Ordered(
         new=new if file is None else replace(new, warnings=(*new.warnings, *file.notes)),
         prompt=arguments.prompt if file is None or arguments.prompt else file.prompt,

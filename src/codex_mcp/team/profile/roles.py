@@ -16,6 +16,7 @@ from codex_mcp.base.identity import EXPECTED, is_identity
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
 from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.codex.config.overrides import GOALS, SUBAGENTS
 
 
 class Role(Struct, frozen=True, kw_only=True):
@@ -33,6 +34,15 @@ class Role(Struct, frozen=True, kw_only=True):
     """The default identity of agents with this role."""
     auto_mail: bool | None = None
     worktree: bool | None = None
+    goals: bool | None = None
+    subagents: bool | None = None
+    """False switches them off, unless the `config` of a call switches them on."""
+
+    @property
+    def config(self) -> dict[str, object]:
+        """What Codex is told about the settings of these names."""
+        off = {GOALS: self.goals, SUBAGENTS: self.subagents}
+        return {key: False for key, choice in off.items() if choice is False}
 
 
 def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
@@ -103,6 +113,8 @@ KINDS: Final[dict[str, Callable[[object], object]]] = {
     "identity": _identity,
     "auto_mail": _switch,
     "worktree": _switch,
+    "goals": _switch,
+    "subagents": _switch,
 }
 """What each key may hold. The reasoning efforts that exist depend on the model; Codex checks them. The
 environment is checked when all files are read."""
