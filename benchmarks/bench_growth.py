@@ -212,7 +212,7 @@ def _open(place: Place, codex: Path, sizes: Sequence[int]) -> list[Found]:
             server.start(server.size)
         found = _measured(place, servers, {"reply": Grown.reply, "new agent": Grown.new_agent})
         stops: dict[int, list[float]] = {server.size: [server.stop()] for server in servers}
-    return [*found, ("end of the server, in time", stops)]
+    return [*found, ("time to end", stops)]
 
 
 def _closed(place: Place, codex: Path, sizes: Sequence[int]) -> list[Found]:
