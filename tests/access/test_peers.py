@@ -63,7 +63,7 @@ def verdict(accepted: socket.socket, *, only_confined: bool = False) -> str | No
     theirs, ours = address_of(accepted.getpeername()), address_of(accepted.getsockname())
     assert theirs is not None
     assert ours is not None
-    return Peers(only_confined=only_confined).refusal_of(theirs, ours)
+    return Peers(only_confined=only_confined).refusals_of([(theirs, ours)])[0]
 
 
 def test_this_process_may_connect_to_itself_and_its_children_may_not() -> None:

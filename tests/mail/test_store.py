@@ -16,7 +16,7 @@ from codex_mcp.mail.owners import owner_of, this_process
 from codex_mcp.mail.registration import NewMember, Owner, registered
 from codex_mcp.mail.retention import Retention
 from codex_mcp.mail.store_types import Outgoing, UnknownMessage, UnknownRecipient
-from codex_mcp.mail.ulid import is_ulid
+from codex_mcp.mail.ulid import LENGTH
 from codex_mcp.state.contract import Unavailable
 from tests.support.json_values import FINITE_VALUES
 from tests.support.mail.fixtures import FIXTURES, config_bytes, inbox_bytes
@@ -39,7 +39,7 @@ async def test_a_message_is_sent_read_and_marked(tmp_path: Path, inboxes: Path) 
     async with opened(tmp_path) as store:
         sent = await store.send(ALICE, BOB, HELLO)
         assert sent.id is not None
-        assert is_ulid(sent.id)
+        assert len(sent.id) == LENGTH
         (message,) = (await store.read(BOB)).messages
         assert (message.id, message.sender, message.sender_team, message.text) == (sent.id, "alice", TEAM, "hello")
         assert await store.pending(BOB) == 1, "reading does not mark"

@@ -18,7 +18,7 @@ from codex_mcp.relay.handshake import (
     Responder,
     prologue,
 )
-from codex_mcp.relay.keys import PrivateKeys, decode_public_key
+from codex_mcp.relay.keys import PrivateKeys, PublicKeyObject, public_keys
 from codex_mcp.relay.records import RecordReader, records
 from tests.relay.test_keys import LOW_ORDER
 from tests.support.relay import (
@@ -44,7 +44,7 @@ def recorded_place(recorded: dict[str, str]) -> Place:
 
 def test_a_recorded_handshake_with_codex_as_executor() -> None:
     recorded = recording("executor")
-    executor = decode_public_key(msgspec.json.encode(recorded["executor_public_key"]))
+    executor = public_keys(msgspec.convert(recorded["executor_public_key"], PublicKeyObject))
     initiator = Initiator(PrivateKeys(raw(recorded["harness_seed"])), executor, recorded_place(recorded))
     drawn = encapsulation(recorded["encapsulated_secret"], recorded["encapsulated_ciphertext"])
     first = initiator.first(recorded["authorization"], PrivateKeys(raw(recorded["ephemeral_seed"])), drawn)
@@ -73,7 +73,7 @@ def test_a_recorded_handshake_with_codex_as_harness() -> None:
     responder = Responder(PrivateKeys(raw(recorded["executor_seed"])), recorded_place(recorded))
     introduction = responder.read(frame.body.payload)
     assert introduction.authorization == recorded["authorization"]
-    assert introduction.harness == decode_public_key(msgspec.json.encode(recorded["harness_public_key"]))
+    assert introduction.harness == public_keys(msgspec.convert(recorded["harness_public_key"], PublicKeyObject))
     fresh = Fresh(
         PrivateKeys(raw(recorded["ephemeral_seed"])),
         encapsulation(*recorded["for_ephemeral"]),

@@ -9,7 +9,6 @@ from codex_mcp.relay.keys import (
     SUITE,
     PrivateKeys,
     PublicKeyObject,
-    decode_public_key,
     encapsulate,
     public_key_object,
     public_keys,
@@ -36,12 +35,12 @@ def test_a_low_order_key_is_refused(point: bytes) -> None:
 
 def test_public_keys_survive_their_json() -> None:
     public = private_keys("any").public
-    assert decode_public_key(msgspec.json.encode(public_key_object(public))) == public
+    assert public_keys(public_key_object(public)) == public
 
 
 def test_the_keys_that_codex_sends_are_read() -> None:
     spelled = recording("executor")["executor_public_key"]
-    assert msgspec.to_builtins(public_key_object(decode_public_key(msgspec.json.encode(spelled)))) == spelled
+    assert msgspec.to_builtins(public_key_object(public_keys(msgspec.convert(spelled, PublicKeyObject)))) == spelled
 
 
 def test_the_same_seed_gives_the_same_keys_and_fingerprint() -> None:
@@ -72,8 +71,8 @@ def test_secrets_have_no_readable_form() -> None:
 )
 def test_other_keys_are_refused(broken: dict[str, object]) -> None:
     spelled = msgspec.to_builtins(public_key_object(private_keys("any").public)) | broken
-    with pytest.raises(RelayError):
-        decode_public_key(msgspec.json.encode(spelled))
+    with pytest.raises((RelayError, msgspec.ValidationError)):
+        public_keys(msgspec.convert(spelled, PublicKeyObject))
 
 
 def test_a_ciphertext_of_another_size_is_refused() -> None:

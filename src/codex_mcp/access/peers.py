@@ -118,12 +118,8 @@ class Peers:
             if self._refused is not None:
                 self._refused(why)
 
-    def refusal_of(self, theirs: Address, ours: Address) -> str | None:
-        """Blocks while it looks through /proc."""
-        return self.refusals_of([(theirs, ours)])[0]
-
     def refusals_of(self, connections: Sequence[Connection]) -> list[str | None]:
-        """The same for many at once. Blocks no longer than for one."""
+        """Why each is refused, or None. Blocks while it looks through /proc, for many no longer than for one."""
         verdicts: dict[int, str | None] = {}
         left = [number for number, (theirs, _) in enumerate(connections) if is_here(theirs)]
         for _ in range(TRIES):

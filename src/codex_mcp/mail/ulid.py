@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH: Final = 26
 RANDOM_BYTES: Final = 10
 
-_ULID: Final = re.compile(rf"[0-7][{ALPHABET}]{{{LENGTH - 1}}}")
-
 
 def ulid(seconds: float, randomness: bytes) -> str:
     """The id of a moment (seconds since the epoch) and ten random bytes."""
     number = round(seconds * 1000) << (8 * RANDOM_BYTES) | int.from_bytes(randomness)
     return "".join(ALPHABET[number >> (5 * place) & 31] for place in reversed(range(LENGTH)))
-
-
-def is_ulid(text: str) -> bool:
-    return _ULID.fullmatch(text) is not None

@@ -11,12 +11,11 @@ import hashlib
 from functools import cached_property
 from typing import Final
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from msgspec import Struct
 
-from codex_mcp.relay.errors import UNREADABLE, RelayError
+from codex_mcp.relay.errors import RelayError
 
 SUITE: Final = "Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256"
 """How registries name the pair of keys. (The handshake's own name is spelled differently.)"""
@@ -121,11 +120,3 @@ def _decoded(text: str, name: str, size: int) -> bytes:
     if len(data) != size:
         raise RelayError(f"{name} must be {size} bytes in base64")
     return data
-
-
-def decode_public_key(data: bytes) -> PublicKeys:
-    """The keys of a JSON object. Raises RelayError."""
-    try:
-        return public_keys(msgspec.json.decode(data, type=PublicKeyObject))
-    except UNREADABLE as exc:
-        raise RelayError(f"cannot read a public key: {exc}") from exc
