@@ -15,8 +15,8 @@ from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.rendezvous.tickets import (
     AUTHORIZATION_SECONDS,
     TICKET_SECONDS,
+    HarnessTicket,
     Registration,
-    Ticket,
     read_signed,
     signed,
 )
@@ -186,7 +186,7 @@ def test_an_authorization_holds_for_its_key_environment_and_registration_and_for
 def test_a_ticket_opens_one_environment_for_a_while() -> None:
     registry = online()
     text = connected(registry).url.rpartition("/")[2]
-    assert read_signed(KEY, text, Ticket) == registry.harness_arrived(text, TICKET_SECONDS - 1)
+    assert read_signed(KEY, text, HarnessTicket) == registry.harness_arrived(text, TICKET_SECONDS - 1)
     for wrong, now in ((text, TICKET_SECONDS), ("forged", 0)):
         with pytest.raises(RegistryError, match="connect again"):
             registry.harness_arrived(wrong, now)

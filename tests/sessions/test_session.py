@@ -10,9 +10,9 @@ from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.sessions.session import (
     EFFORT,
     LONGEST_ID,
-    Limits,
     NamedSession,
     PastTurn,
+    SessionLimits,
     Used,
     after_turn,
     changed_settings,
@@ -57,9 +57,11 @@ def test_a_session_expires_after_its_time_and_never_without_one() -> None:
 @given(
     ages=st.lists(st.integers(0, 20), max_size=12),
     busy=st.sets(st.integers(0, 11)),
-    limits=st.builds(Limits, ttl=st.sampled_from((0.0, 10.0)), most=st.integers(1, 6)),
+    limits=st.builds(SessionLimits, ttl=st.sampled_from((0.0, 10.0)), most=st.integers(1, 6)),
 )
-def test_the_newest_and_the_busy_stay_and_nothing_else_goes(ages: list[int], busy: set[int], limits: Limits) -> None:
+def test_the_newest_and_the_busy_stay_and_nothing_else_goes(
+    ages: list[int], busy: set[int], limits: SessionLimits
+) -> None:
     sessions = [Used(str(number), 100 - age) for number, age in enumerate(sorted(ages))]
     gone = forgotten(sessions, 100, limits, lambda each: int(each) in busy)
     assert not {int(each) for each in gone} & busy

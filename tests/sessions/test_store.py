@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings, stateful
 from hypothesis import strategies as st
 
-from codex_mcp.sessions.session import Key, Limits, NamedSession
+from codex_mcp.sessions.session import Key, NamedSession, SessionLimits
 from codex_mcp.sessions.store import DATABASE, SessionStore
 from codex_mcp.state.contract import Unavailable
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 KEY = Key("ada", "review")
 NEW = NamedSession(id="review", created=1, used=1, thread="t1", model="m")
-ROOMY = Limits(ttl=0, most=1000)
+ROOMY = SessionLimits(ttl=0, most=1000)
 
 
 @contextlib.asynccontextmanager
-async def opened(home: Path, limits: Limits = ROOMY) -> AsyncIterator[SessionStore]:
+async def opened(home: Path, limits: SessionLimits = ROOMY) -> AsyncIterator[SessionStore]:
     store = SessionStore(str(home), limits, lambda _: False)
     try:
         yield store
@@ -85,7 +85,7 @@ async def test_two_servers_share_it(tmp_path: Path) -> None:
 
 
 async def test_expired_sessions_of_every_principal_go(tmp_path: Path) -> None:
-    async with opened(tmp_path, Limits(ttl=10, most=5)) as store:
+    async with opened(tmp_path, SessionLimits(ttl=10, most=5)) as store:
         await store.begin_turn(Key("bob", "old"), NamedSession(id="old", created=1, used=1), continues=False)
         await store.begin_turn(KEY, NamedSession(id="review", created=20, used=20), continues=False)
     with contextlib.closing(sqlite3.connect(tmp_path / DATABASE)) as database:
@@ -158,7 +158,7 @@ async def test_a_session_that_cannot_be_read_begins_anew(tmp_path: Path) -> None
         assert await ids(store) == []
 
 
-LIMITS = Limits(ttl=100, most=3)
+LIMITS = SessionLimits(ttl=100, most=3)
 
 
 class AnyLife(stateful.RuleBasedStateMachine):

@@ -11,7 +11,7 @@ from msgspec import Raw
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.conversations import Conversations, MakeSpec
-from codex_mcp.conversations.history.history import History
+from codex_mcp.conversations.history.history import ConversationHistory
 from codex_mcp.conversations.server.accounts import Accounts
 from codex_mcp.conversations.server.configuration import Configuration
 from codex_mcp.conversations.server.one_off import OneOffCommands
@@ -30,7 +30,7 @@ class ConversationMethods:
         self.conversations = Conversations(threads, settings, make_spec, takes_tool_threads=takes_tool_threads)
         self._accounts = Accounts(threads, settings.core.codex_home)
         self._table = {
-            **_conversations(self.conversations, History(self.conversations)),
+            **_conversations(self.conversations, ConversationHistory(self.conversations)),
             **_accounts(self._accounts),
             **_utilities(threads, settings),
         }
@@ -54,7 +54,7 @@ class ConversationMethods:
             self.conversations.owner_gone(caller.owner)
 
 
-def _conversations(conversations: Conversations, history: History) -> dict[str, Method]:
+def _conversations(conversations: Conversations, history: ConversationHistory) -> dict[str, Method]:
     return {
         "newConversation": (wire.NewConversation, conversations.new),
         "sendUserMessage": (wire.SendUserMessage, conversations.send_message),

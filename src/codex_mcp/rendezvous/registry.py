@@ -37,8 +37,8 @@ from codex_mcp.rendezvous.tickets import (
     AUTHORIZATION_SECONDS,
     TICKET_SECONDS,
     Authorization,
+    HarnessTicket,
     Registration,
-    Ticket,
     read_signed,
     signed,
 )
@@ -154,7 +154,7 @@ class Registry:
             raise RegistryError(409, OFFLINE, f"no executor is connected as {asking.environment_id!r}; start one")
         registration = known.registration
         names = (registration.id, asking.environment_id)
-        ticket = Ticket(*names, asking.principal, fingerprint, asking.now + TICKET_SECONDS)
+        ticket = HarnessTicket(*names, asking.principal, fingerprint, asking.now + TICKET_SECONDS)
         return Connected(
             asking.environment_id,
             f"{asking.base}/relay/harness/{signed(self._key, ticket)}",
@@ -164,9 +164,9 @@ class Registry:
             signed(self._key, Authorization(*names, fingerprint, asking.now + AUTHORIZATION_SECONDS)),
         )
 
-    def harness_arrived(self, signed_text: str, now: float) -> Ticket:
+    def harness_arrived(self, signed_text: str, now: float) -> HarnessTicket:
         """A harness opens its socket. Raises RegistryError."""
-        ticket = read_signed(self._key, signed_text, Ticket)
+        ticket = read_signed(self._key, signed_text, HarnessTicket)
         if ticket is None or now >= ticket.expires:
             raise RegistryError(403, "forbidden", "unknown or expired ticket; connect again")
         if not self.may_still_reach(ticket):
@@ -176,7 +176,7 @@ class Registry:
             raise RegistryError(403, "superseded", "another executor has registered since; connect again")
         return ticket
 
-    def may_still_reach(self, ticket: Ticket) -> bool:
+    def may_still_reach(self, ticket: HarnessTicket) -> bool:
         return self._grant(ticket.principal).may_reach(ticket.environment_id)
 
     def may_still_register(self, registration: Registration) -> bool:

@@ -14,7 +14,7 @@ from codex_mcp.rendezvous.metrics import Metrics
 from codex_mcp.rendezvous.registry import Registry, RegistryError
 from codex_mcp.rendezvous.relay_socket import REFUSED, RESTARTING, REVOKED, SUPERSEDED, RelaySocket
 from codex_mcp.rendezvous.routes import Outgoing, Owner, Routes
-from codex_mcp.rendezvous.tickets import Registration, Ticket
+from codex_mcp.rendezvous.tickets import HarnessTicket, Registration
 from codex_mcp.transports.direct_socket import DIRECT
 from codex_mcp.transports.http import CONNECTION, Receive, Scope, Send
 
@@ -32,7 +32,7 @@ class Relay:
         self._sockets: dict[int, RelaySocket] = {}
         self._last: dict[str, Registration] = {}
         """By environment: the registration whose executor is connected, or was last."""
-        self._harnesses: dict[RelaySocket, Ticket] = {}
+        self._harnesses: dict[RelaySocket, HarnessTicket] = {}
         self._numbers = itertools.count(1)
         self._is_closing = False
 

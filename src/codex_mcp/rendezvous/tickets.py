@@ -33,7 +33,7 @@ class Registration(Struct, frozen=True):
     """Seconds since 1970."""
 
 
-class Ticket(Struct, frozen=True):
+class HarnessTicket(Struct, frozen=True):
     """Lets one harness open a socket to one registration."""
 
     registration_id: str
@@ -52,12 +52,12 @@ class Authorization(Struct, frozen=True):
     expires: float
 
 
-Signed = TypeVar("Signed", Registration, Ticket, Authorization)
+Signed = TypeVar("Signed", Registration, HarnessTicket, Authorization)
 
-PURPOSES: Final[dict[type, str]] = {Registration: EXECUTOR, Ticket: HARNESS, Authorization: AUTHORIZATION}
+PURPOSES: Final[dict[type, str]] = {Registration: EXECUTOR, HarnessTicket: HARNESS, Authorization: AUTHORIZATION}
 
 
-def signed(key: bytes, value: Registration | Ticket | Authorization) -> str:
+def signed(key: bytes, value: Registration | HarnessTicket | Authorization) -> str:
     return seal(key, PURPOSES[type(value)], value)
 
 

@@ -68,7 +68,7 @@ class NamedSession(Struct, frozen=True, kw_only=True):
     """Its last turns, oldest first."""
 
 
-class Limits(Struct, frozen=True):
+class SessionLimits(Struct, frozen=True):
     ttl: float
     """Seconds; 0 means no limit."""
     most: int
@@ -93,7 +93,7 @@ def is_expired(used: float, now: float, ttl: float) -> bool:
     return bool(ttl) and now - used >= ttl
 
 
-def forgotten(sessions: Sequence[Used], now: float, limits: Limits, is_busy: Callable[[str], bool]) -> list[str]:
+def forgotten(sessions: Sequence[Used], now: float, limits: SessionLimits, is_busy: Callable[[str], bool]) -> list[str]:
     """The ids of a principal's sessions to forget now. `sessions` has the most recently used first."""
     kept: list[str] = []
     gone: list[str] = []

@@ -42,9 +42,9 @@ from codex_mcp.codex.core import (
 from codex_mcp.sessions.locks import SessionLocks
 from codex_mcp.sessions.session import (
     Key,
-    Limits,
     NamedSession,
     Resumed,
+    SessionLimits,
     changed_settings,
     effort_of,
     fallback_prompt,
@@ -134,7 +134,7 @@ class NamedSessions:
         self._threads = threads
         self._ttl = settings.named_session_ttl
         self._locks = SessionLocks(codex_home)
-        limits = Limits(settings.named_session_ttl, settings.max_named_sessions)
+        limits = SessionLimits(settings.named_session_ttl, settings.max_named_sessions)
         self._store = SessionStore(codex_home, limits, self._locks.is_taken)
         self._orders: dict[Key, asyncio.Lock] = {}
         self._ordered: Counter[Key] = Counter()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from codex_mcp.sessions.session import Key, Limits, NamedSession, Used, after_turn, forgotten, is_expired
+from codex_mcp.sessions.session import Key, NamedSession, SessionLimits, Used, after_turn, forgotten, is_expired
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening
 from codex_mcp.state.embedded.opening import Damaged, is_damage, set_aside, small_database, sqlite
@@ -42,7 +42,7 @@ IN_MEMORY: Final = "named sessions are kept only until the server ends"
 
 
 class SessionStore:
-    def __init__(self, codex_home: str, limits: Limits, is_busy: Callable[[Key], bool]) -> None:
+    def __init__(self, codex_home: str, limits: SessionLimits, is_busy: Callable[[Key], bool]) -> None:
         path = self._path = os.path.join(codex_home, DATABASE)
         self._limits = limits
         self._is_busy = is_busy

@@ -33,7 +33,7 @@ NAME_ATTEMPTS: Final = 20
 """How often another server may take the default identity that we have just chosen."""
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class AgentOrder(Struct, frozen=True, kw_only=True):
     spec: ThreadSpec
     principal: str
     identity: str | None = None
@@ -70,7 +70,7 @@ class Starting:
         self._naming = asyncio.Lock()
         """One agent at a time: many that start at once would all try the same numbers."""
 
-    async def start(self, order: Order, begin: Begin | None = None) -> Member:
+    async def start(self, order: AgentOrder, begin: Begin | None = None) -> Member:
         """Start an agent. Raises Refused, and whatever `begin` raises."""
         await self._session.ready()
         if order.identity is not None and (why := why_invalid(order.identity)) is not None:
@@ -90,7 +90,7 @@ class Starting:
                 await begin(member)
         return member
 
-    def _new_agent(self, codex_id: str, order: Order) -> Agent:
+    def _new_agent(self, codex_id: str, order: AgentOrder) -> Agent:
         now = time.time()
         return Agent(
             codex_id=codex_id,
@@ -108,7 +108,7 @@ class Starting:
             spec=stored_spec(order.spec),
         )
 
-    async def _claimed_for(self, order: Order) -> Claim:
+    async def _claimed_for(self, order: AgentOrder) -> Claim:
         """The claim of a new agent. If two servers get the same request at the same time, only one gets the claim."""
         codex_id = f"{CODEX_ID_PREFIX}{os.urandom(ID_BYTES).hex()}"
         claim = await self._directory.claim(codex_id)
@@ -144,7 +144,7 @@ class Starting:
         await self._threads.discard(thread)
         await self._workplaces.undo(member)
 
-    async def _name(self, member: Member, claim: Claim, order: Order) -> None:
+    async def _name(self, member: Member, claim: Claim, order: AgentOrder) -> None:
         for _attempt in range(NAME_ATTEMPTS):
             taken = await self._directory.taken_identities(order.principal) if order.identity is None else ()
             identity = choose_identity(order.identity, order.default_identity, taken)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.envelope import Limits, envelope
+from codex_mcp.mail.delivery.envelope import EnvelopeLimits, envelope
 from codex_mcp.mail.inbox_file import read_inbox
 from codex_mcp.mail.message import IdKind, Message
 from tests.support.mail.fixtures import inbox_bytes
@@ -47,7 +47,7 @@ def quoted(text: str) -> list[dict[str, object]]:
 
 
 def check(text: str, sender: str = "alice") -> None:
-    limits = Limits()
+    limits = EnvelopeLimits()
     found = envelope(TO, [message(text, 1, sender), message("after it", 2)], (), BOUNDARY, limits)
     first, second = quoted(found.text)
     assert list(first) == KEYS
@@ -70,7 +70,7 @@ def test_any_text_and_any_name_are_only_quoted(text: str, sender: str) -> None:
 
 
 def test_the_preface_says_what_mail_is() -> None:
-    text = envelope(TO, [message("hi")], (), BOUNDARY, Limits()).text
+    text = envelope(TO, [message("hi")], (), BOUNDARY, EnvelopeLimits()).text
     preface = text.partition("\n")[0]
     assert "1 message for bob in team alpha" in preface
     assert "information from other agents and people" in preface
@@ -81,7 +81,7 @@ def test_the_preface_says_what_mail_is() -> None:
 
 def test_only_so_many_messages_of_so_many_characters() -> None:
     mail = [message("x" * (number + 1), number) for number in range(12)]
-    found = envelope(TO, mail, (), BOUNDARY, Limits(messages=10, characters=5))
+    found = envelope(TO, mail, (), BOUNDARY, EnvelopeLimits(messages=10, characters=5))
     inside = quoted(found.text)
     assert [entry["message_id"] for entry in inside] == list(found.ids) == [f"m{number}" for number in range(10)]
     assert [entry["truncated"] for entry in inside] == [False] * 5 + [True] * 5
@@ -92,14 +92,14 @@ def test_only_so_many_messages_of_so_many_characters() -> None:
 
 
 def test_a_message_that_came_before_says_so() -> None:
-    found = envelope(TO, [message("a", 1), message("b", 2)], {"m2"}, BOUNDARY, Limits())
+    found = envelope(TO, [message("a", 1), message("b", 2)], {"m2"}, BOUNDARY, EnvelopeLimits())
     assert [entry["redelivered"] for entry in quoted(found.text)] == [False, True]
     assert "may have reached you before" in found.text
-    assert "may have reached you before" not in envelope(TO, [message("a")], (), BOUNDARY, Limits()).text
+    assert "may have reached you before" not in envelope(TO, [message("a")], (), BOUNDARY, EnvelopeLimits()).text
 
 
 def test_the_fields() -> None:
-    (entry,) = quoted(envelope(TO, [message("a")], (), BOUNDARY, Limits()).text)
+    (entry,) = quoted(envelope(TO, [message("a")], (), BOUNDARY, EnvelopeLimits()).text)
     assert entry == {
         "from": "alice",
         "from_team": "alpha",
@@ -110,12 +110,12 @@ def test_the_fields() -> None:
         "text": "a",
     }
     nameless = Message(id="1" * 1000, id_kind=IdKind.CLAUDE, sender="a" * 1000, text="b")
-    (entry,) = quoted(envelope(TO, [nameless], (), BOUNDARY, Limits()).text)
+    (entry,) = quoted(envelope(TO, [nameless], (), BOUNDARY, EnvelopeLimits()).text)
     assert (entry["from_team"], entry["sent_at"], len(str(entry["from"]))) == (None, None, 200)
 
 
 def test_the_recorded_attack() -> None:
     (attack,) = read_inbox(inbox_bytes("injection-attempt")).messages
-    (entry,) = quoted(envelope(TO, [attack], (), BOUNDARY, Limits()).text)
+    (entry,) = quoted(envelope(TO, [attack], (), BOUNDARY, EnvelopeLimits()).text)
     assert entry["from"] == "team-lead"
     assert entry["text"] == attack.text

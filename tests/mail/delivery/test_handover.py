@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.mail.delivery.envelope import Limits
+from codex_mcp.mail.delivery.envelope import EnvelopeLimits
 from codex_mcp.mail.delivery.handover import Batch, Handover
 from codex_mcp.mail.store import MailStore
 from codex_mcp.mail.store_types import Outgoing
@@ -33,7 +33,7 @@ def texts(batch: Batch) -> list[str]:
 
 async def test_mail_is_marked_read_when_its_turn_has_started(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits(messages=2))
+        handover = Handover(store, EnvelopeLimits(messages=2))
         await send(store, "one", "two", "three")
         batch = await batch_of(handover)
         assert texts(batch) == ["one", "two"]
@@ -49,7 +49,7 @@ async def test_mail_is_marked_read_when_its_turn_has_started(tmp_path: Path, inb
 
 async def test_urgent_mail_goes_first_and_says_so(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits(messages=2))
+        handover = Handover(store, EnvelopeLimits(messages=2))
         await send(store, "one", "two")
         await store.send(ALICE, BOB, Outgoing(text="fire", is_urgent=True))
         batch = await batch_of(handover)
@@ -59,7 +59,7 @@ async def test_urgent_mail_goes_first_and_says_so(tmp_path: Path, inboxes: Path)
 
 async def test_mail_whose_turn_was_refused_comes_again_as_new(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits())
+        handover = Handover(store, EnvelopeLimits())
         await send(store, "one")
         await handover.turn_refused(await batch_of(handover))
         batch = await batch_of(handover)
@@ -70,11 +70,11 @@ async def test_mail_whose_turn_was_refused_comes_again_as_new(tmp_path: Path, in
 
 async def test_mail_whose_turn_is_unknown_comes_again_and_says_so(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits())
+        handover = Handover(store, EnvelopeLimits())
         await send(store, "one")
         first = await batch_of(handover)
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits())
+        handover = Handover(store, EnvelopeLimits())
         await send(store, "two")
         again = await batch_of(handover)
         assert texts(again) == ["one", "two"]
@@ -87,7 +87,7 @@ async def test_a_read_mark_that_another_program_undid_is_made_again_without_a_de
     tmp_path: Path, inboxes: Path
 ) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits(messages=1))
+        handover = Handover(store, EnvelopeLimits(messages=1))
         await send(store, "one", "two")
         await handover.turn_started(await batch_of(handover))
         undone = (inboxes / "bob.json").read_text().replace('"read": true', '"read": false')
@@ -99,7 +99,7 @@ async def test_a_read_mark_that_another_program_undid_is_made_again_without_a_de
 async def test_twins_without_an_id_are_both_delivered_even_if_one_disappears(tmp_path: Path, inboxes: Path) -> None:
     (inboxes / "bob.json").write_bytes(inbox_bytes("idless-twins"))
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits(messages=1))
+        handover = Handover(store, EnvelopeLimits(messages=1))
         await handover.turn_started(await batch_of(handover))
         read, unread = records(inboxes, "bob")
         assert (read["read"], unread["read"]) == (True, False)
@@ -110,7 +110,7 @@ async def test_twins_without_an_id_are_both_delivered_even_if_one_disappears(tmp
 
 async def test_unwanted_mail_waits(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits())
+        handover = Handover(store, EnvelopeLimits())
         await send(store, "one", "two")
         batch = await handover.next_batch(BOB, lambda message: message.text == "two")
         assert batch is not None
@@ -121,7 +121,7 @@ async def test_unwanted_mail_waits(tmp_path: Path, inboxes: Path) -> None:
 
 async def test_what_is_no_longer_in_the_inbox_is_forgotten(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
-        handover = Handover(store, Limits())
+        handover = Handover(store, EnvelopeLimits())
         await send(store, "one")
         await handover.turn_started(await batch_of(handover))
         assert await handover.next_batch(BOB) is None

@@ -7,7 +7,7 @@ import pytest
 
 from codex_mcp.base.futures import Waiter
 from codex_mcp.base.settings.kinds import SlowReader
-from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits, Reading
+from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, ChannelLimits, HttpChannel, InboxFull, Reading
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.message_ring import MOST_VITAL
 from codex_mcp.rpc.channel import FrameKind
@@ -194,7 +194,7 @@ async def test_it_is_busy_while_somebody_reads_or_waits() -> None:
 
 
 async def test_what_slow_readers_missed_is_counted_also_after_they_went() -> None:
-    channel = HttpChannel("id", Limits(most_bytes=100))
+    channel = HttpChannel("id", ChannelLimits(most_bytes=100))
     subscriber = channel.subscribe()
     for _ in range(15):
         channel.send(b"ten bytes.")
@@ -204,7 +204,7 @@ async def test_what_slow_readers_missed_is_counted_also_after_they_went() -> Non
 
 
 async def test_a_listener_that_is_too_slow_gets_what_there_is_and_is_counted_when_it_goes() -> None:
-    channel = HttpChannel("id", Limits(most_bytes=2, slow_reader=SlowReader.DISCONNECT))
+    channel = HttpChannel("id", ChannelLimits(most_bytes=2, slow_reader=SlowReader.DISCONNECT))
     slow, quick = channel.subscribe(), channel.subscribe()
     for text in (b"a", b"b", b"c", b"d"):
         channel.send(text)
@@ -217,7 +217,7 @@ async def test_a_listener_that_is_too_slow_gets_what_there_is_and_is_counted_whe
 
 
 async def test_the_inbox_is_as_long_as_the_settings_say() -> None:
-    channel = HttpChannel("id", Limits(inbox=2))
+    channel = HttpChannel("id", ChannelLimits(inbox=2))
     for _ in range(2):
         channel.deliver(NOTE)
     with pytest.raises(InboxFull):

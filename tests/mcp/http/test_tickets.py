@@ -7,22 +7,22 @@ from hypothesis import strategies as st
 
 from codex_mcp.access.seal import KEY_BYTES, seal
 from codex_mcp.mcp.http import tickets
-from codex_mcp.mcp.http.tickets import Ticket
+from codex_mcp.mcp.http.tickets import SessionTicket
 
 KEY = bytes(range(KEY_BYTES))
 LIFETIME = 100.0
 ISSUED = 1000.0
 
-TICKET = Ticket("serial", "ada", ISSUED, "client", "1.2", {"form": {}})
+TICKET = SessionTicket("serial", "ada", ISSUED, "client", "1.2", {"form": {}})
 WRITTEN = tickets.written(KEY, TICKET)
 
 
-def read(session_id: str, principal: str = "ada", now: float = ISSUED) -> Ticket | None:
+def read(session_id: str, principal: str = "ada", now: float = ISSUED) -> SessionTicket | None:
     return tickets.read(KEY, session_id, principal=principal, now=now, lifetime=LIFETIME)
 
 
-@given(st.builds(Ticket, st.text(), st.just("ada"), st.just(ISSUED), st.text(), st.text()))
-def test_it_is_read_as_it_was_written(ticket: Ticket) -> None:
+@given(st.builds(SessionTicket, st.text(), st.just("ada"), st.just(ISSUED), st.text(), st.text()))
+def test_it_is_read_as_it_was_written(ticket: SessionTicket) -> None:
     assert read(tickets.written(KEY, ticket)) == ticket
 
 

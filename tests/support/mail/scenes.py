@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from codex_mcp.mail.delivery.envelope import Limits
+from codex_mcp.mail.delivery.envelope import EnvelopeLimits
 from codex_mcp.mail.delivery.handover import Handover
 from codex_mcp.mail.files import exchange
 from codex_mcp.mail.store_types import Outgoing
@@ -68,7 +68,7 @@ async def send_while_another_writes(folder: Path) -> None:
 async def deliver(folder: Path) -> None:
     """A server gives Bob his mail until there is none; `core.jsonl` is the memory of the core."""
     async with opened(folder) as store:
-        handover = Handover(store, Limits(messages=2))
+        handover = Handover(store, EnvelopeLimits(messages=2))
         while batch := await handover.next_batch(BOB):
             turn = {message.id: message.id in batch.redelivered for message in batch.messages}
             descriptor = os.open(folder / "core.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

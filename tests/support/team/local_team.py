@@ -13,7 +13,7 @@ from codex_mcp.team.mail.claude_session import NO_SESSION, ClaudeSession
 from codex_mcp.team.mail.team_mail import MailPlace
 from codex_mcp.team.resuming import Resume
 from codex_mcp.team.roster import Member
-from codex_mcp.team.starting import Order
+from codex_mcp.team.starting import AgentOrder
 from codex_mcp.team.team import Team, TeamSetup
 from codex_mcp.team.work import Assignment
 from codex_mcp.threads.record import Outcome
@@ -36,10 +36,10 @@ class LocalTeam:
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
 
-    def order(self, identity: str | None = None, **fields: Any) -> Order:
+    def order(self, identity: str | None = None, **fields: Any) -> AgentOrder:
         """An agent to start."""
         fields = {"principal": "local", "default_identity": "codex", **fields}
-        return Order(spec=ThreadSpec(cwd=str(self.work)), identity=identity, **fields)
+        return AgentOrder(spec=ThreadSpec(cwd=str(self.work)), identity=identity, **fields)
 
     async def start(self, identity: str | None = None, **fields: Any) -> Member:
         """A new agent, without a turn."""

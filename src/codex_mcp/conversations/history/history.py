@@ -73,7 +73,7 @@ class SummaryAnswer(Struct, frozen=True):
     summary: dict[str, object]
 
 
-class History:
+class ConversationHistory:
     def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
         self._threads = conversations.threads

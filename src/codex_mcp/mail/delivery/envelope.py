@@ -31,7 +31,7 @@ CUT: Final = "A message with truncated true is cut; atm_read returns it whole."
 MORE: Final = "{rest} more messages wait and follow later."
 
 
-class Limits(Struct, frozen=True):
+class EnvelopeLimits(Struct, frozen=True):
     messages: int = 10
     characters: int = 4096
 
@@ -43,13 +43,13 @@ class Envelope(Struct, frozen=True):
     ids: tuple[str, ...]
 
 
-def chosen(messages: Sequence[Message], limits: Limits) -> Sequence[Message]:
+def chosen(messages: Sequence[Message], limits: EnvelopeLimits) -> Sequence[Message]:
     """The messages of the next envelope; the rest stays for later."""
     return messages[: limits.messages]
 
 
 def envelope(
-    to: Address, messages: Sequence[Message], redelivered: Container[str], boundary: str, limits: Limits
+    to: Address, messages: Sequence[Message], redelivered: Container[str], boundary: str, limits: EnvelopeLimits
 ) -> Envelope:
     """The first messages that fit, quoted. `boundary` is random and used once."""
     inside = chosen(messages, limits)

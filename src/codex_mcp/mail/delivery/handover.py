@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.envelope import Limits, chosen, envelope
+from codex_mcp.mail.delivery.envelope import EnvelopeLimits, chosen, envelope
 from codex_mcp.mail.delivery.ledger import Ledger
 from codex_mcp.mail.delivery.transitions import Step, is_deliverable, is_redelivery
 from codex_mcp.mail.message import IdKind, Message, urgent_first
@@ -34,7 +34,7 @@ class Batch(Struct, frozen=True):
 
 
 class Handover:
-    def __init__(self, store: MailStore, limits: Limits) -> None:
+    def __init__(self, store: MailStore, limits: EnvelopeLimits) -> None:
         self._store = store
         self._ledger = Ledger(store.database)
         self._limits = limits
@@ -55,7 +55,7 @@ class Handover:
             if fresh:
                 again = frozenset(message.id for message in fresh if is_redelivery(before[message.id]))
                 waiting = [*fresh, *unread[len(first) :]]
-                limits = Limits(len(fresh), self._limits.characters)
+                limits = EnvelopeLimits(len(fresh), self._limits.characters)
                 text = envelope(to, waiting, again, secrets.token_hex(16), limits).text
                 return Batch(to, text, tuple(fresh), again)
 

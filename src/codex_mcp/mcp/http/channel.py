@@ -43,7 +43,7 @@ class InboxFull(Exception):
     """Too many messages of the client are waiting."""
 
 
-class Limits(Struct, frozen=True):
+class ChannelLimits(Struct, frozen=True):
     """How many messages of a session may wait, and what happens to a listener on the bus that is too slow."""
 
     inbox: int = INBOX
@@ -52,11 +52,11 @@ class Limits(Struct, frozen=True):
     most_bytes: int = MOST_BYTES
 
 
-def limits_of(settings: HttpSettings, outbox_bytes: int) -> Limits:
-    return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, outbox_bytes)
+def limits_of(settings: HttpSettings, outbox_bytes: int) -> ChannelLimits:
+    return ChannelLimits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, outbox_bytes)
 
 
-DEFAULTS: Final = Limits()
+DEFAULTS: Final = ChannelLimits()
 
 
 class Reading(Struct, frozen=True):
@@ -74,7 +74,7 @@ class HttpChannel:
     def __init__(
         self,
         session_id: str,
-        limits: Limits = DEFAULTS,
+        limits: ChannelLimits = DEFAULTS,
         backlog: Backlog | None = None,
         *,
         spoke: bool = False,

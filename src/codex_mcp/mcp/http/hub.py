@@ -25,7 +25,7 @@ from codex_mcp.mcp.http.ended_sessions import EndedSessions
 from codex_mcp.mcp.http.evictions import to_evict
 from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery
-from codex_mcp.mcp.http.tickets import Ticket
+from codex_mcp.mcp.http.tickets import SessionTicket
 from codex_mcp.mcp.known_clients import asks_for_events
 from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import ID_BYTES, Origin, Session, ToolBox
@@ -196,7 +196,7 @@ class Hub:
     def introduce(self, principal: str, params: mcp.Initialize, address: str = "") -> HubSession:
         """A new session for a client that sends `initialize`. Raises TooManySessions."""
         elicitation = params.capabilities.get("elicitation")
-        ticket = Ticket(
+        ticket = SessionTicket(
             serial=uuid4().hex,
             principal=principal,
             issued=time.time(),

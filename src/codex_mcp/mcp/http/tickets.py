@@ -20,7 +20,7 @@ LONG: Final = 64
 """Characters of a principal beyond which a ticket contains its hash: the id is sent with every request."""
 
 
-class Ticket(Struct, frozen=True):
+class SessionTicket(Struct, frozen=True):
     serial: str
     principal: str
     issued: float
@@ -43,13 +43,13 @@ class Ticket(Struct, frozen=True):
         return {name: value for name, value in declared.items() if value is not None}
 
 
-def written(key: bytes, ticket: Ticket) -> str:
+def written(key: bytes, ticket: SessionTicket) -> str:
     return seal(key, PURPOSE, replace(ticket, principal=_short(ticket.principal)))
 
 
-def read(key: bytes, session_id: str, *, principal: str, now: float, lifetime: float) -> Ticket | None:
+def read(key: bytes, session_id: str, *, principal: str, now: float, lifetime: float) -> SessionTicket | None:
     """The ticket in a session id, if this server signed it, for this principal, and not too long ago."""
-    ticket = unseal(key, PURPOSE, session_id, Ticket)
+    ticket = unseal(key, PURPOSE, session_id, SessionTicket)
     if ticket is None or ticket.principal != _short(principal) or not 0 <= now - ticket.issued <= lifetime:
         return None
     return ticket

@@ -52,7 +52,7 @@ class Piece(Struct, frozen=True):
             return {"blob": base64.b64encode(self.data).decode()}
 
 
-class History:
+class ThreadHistory:
     def __init__(self, threads: Threads, codex_home: str, limit: int) -> None:
         """`limit`: bytes that are read for one answer."""
         self._threads = threads

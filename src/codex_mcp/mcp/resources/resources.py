@@ -20,7 +20,7 @@ from codex_mcp.codex.core import BadThreadId, ThreadNotFound
 from codex_mcp.mcp.methods import Exchange
 from codex_mcp.mcp.paging import BadCursor, page
 from codex_mcp.mcp.resources.diff import diff
-from codex_mcp.mcp.resources.history import History
+from codex_mcp.mcp.resources.history import ThreadHistory
 from codex_mcp.mcp.resources.subscriptions import DELAY, MAX_SUBSCRIPTIONS, Source, Subscriptions, thread_source
 from codex_mcp.mcp.resources.transcript import transcript
 from codex_mcp.mcp.resources.uris import MAIL_TEMPLATE, MIME, TEMPLATES, Address, View, listed, mailbox_in, parsed
@@ -56,7 +56,7 @@ class Resources:
         self._templates = TEMPLATES if mail is None else TEMPLATES | MAIL_TEMPLATE
         self._reading = asyncio.Semaphore(READS_AT_ONCE)
         # Half of the longest message: a text grows when it is written as JSON.
-        self._history = History(threads, settings.core.codex_home, settings.core.max_message_bytes // 2)
+        self._history = ThreadHistory(threads, settings.core.codex_home, settings.core.max_message_bytes // 2)
 
     async def list_resources(self, exchange: Exchange, asked: features.Page) -> object:
         if not exchange.client.is_stateless:

@@ -21,7 +21,7 @@ from codex_mcp.git.start import Start
 from codex_mcp.git.worktree import Worktree
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.resources.diff import diff, stat_of
-from codex_mcp.mcp.resources.history import History
+from codex_mcp.mcp.resources.history import ThreadHistory
 from codex_mcp.mcp.schema.results import Result, written
 from codex_mcp.mcp.schema.team_catalogue import CODEX_DIFF, DiffArguments
 from codex_mcp.mcp.tools.dispatch import Bodies
@@ -60,7 +60,7 @@ class ChangeTools:
         self._threads = threads
         self._team = team
         self._codex_home = codex_home
-        self._history = History(threads, codex_home, READ_AHEAD)
+        self._history = ThreadHistory(threads, codex_home, READ_AHEAD)
 
     def bodies(self) -> Bodies:
         return [(CODEX_DIFF, self._codex_diff)]

@@ -66,7 +66,7 @@ from codex_mcp.team.records.summaries import SUMMARY_PROMPT
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.requests import Repeat
 from codex_mcp.team.roster import Member
-from codex_mcp.team.starting import Begin, Order
+from codex_mcp.team.starting import AgentOrder, Begin
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.threads import Threads
@@ -239,7 +239,7 @@ class TeamTools:
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
         turn = TeamTurn(call, arguments, asked.prompt, asked.new.warnings)
-        order = Order(
+        order = AgentOrder(
             spec=asked.new.spec,
             principal=call.principal,
             identity=arguments.identity,

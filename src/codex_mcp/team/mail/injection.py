@@ -358,10 +358,10 @@ class Injection:
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
     async def _handover(self) -> Handover:
-        from codex_mcp.mail.delivery.envelope import Limits  # noqa: PLC0415  only for a team that has mail
+        from codex_mcp.mail.delivery.envelope import EnvelopeLimits  # noqa: PLC0415  only for a team that has mail
         from codex_mcp.mail.delivery.handover import Handover  # noqa: PLC0415
 
-        limits = Limits(self._settings.max_messages, self._settings.max_message_length)
+        limits = EnvelopeLimits(self._settings.max_messages, self._settings.max_message_length)
         return Handover(await self._mail.opened(), limits)
 
 
