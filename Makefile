@@ -152,7 +152,8 @@ docs: setup ## check links and examples in the documentation
 settings: setup ## write the tables of docs/settings.md from the table of settings
 	@$(BIN)/python -m tests.support.settings_page
 
-pages: setup ## write docs/tested-versions.md from the lock files, and llms.txt from docs/README.md
+pages: setup ## write docs/tested-versions.md from the lock files, llms.txt from docs/README.md, and the lists of commands
+	@$(BIN)/python -m tests.support.commands_page
 	@$(BIN)/python -m tests.support.versions_page
 	@$(BIN)/python -m tests.support.llms_page
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from codex_mcp.base.settings.groups import SETTINGS
-from tests.support import llms_page, settings_page, versions_page
+from tests.support import commands_page, llms_page, settings_page, versions_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -79,6 +79,8 @@ def test_the_pages_are_those_that_make_pages_writes() -> None:
     readme = (ROOT / "README.md").read_text()
     assert all(one.version in readme for one in versions_page.tested()[:6]), "correct the table in README.md"
     assert llms_page.FILE.read_text() == llms_page.generated(), "run make pages"
+    for listing in (commands_page.README, commands_page.PAGE):
+        assert listing.read_text() == commands_page.generated(listing), "run make pages"
 
 
 def test_the_index_leads_to_every_page() -> None:

@@ -1,7 +1,11 @@
-"""Write llms.txt, the index of the documentation for language models, from docs/README.md: `make pages`."""
+"""Write llms.txt, the index of the documentation for language models, from docs/README.md and the table of
+commands: `make pages`.
+"""
 
 import re
 from pathlib import Path
+
+from tests.support import commands_page
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "llms.txt"
@@ -24,7 +28,7 @@ To replace dead `codex mcp-server` entries: `codex-mcp migrate`. If something do
 def generated() -> str:
     """The file as it should be: the groups and links of the index, seen from the top folder."""
     groups = re.sub(r"\]\((?!\.\.)", "](docs/", INDEX.read_text()[INDEX.read_text().index("\n## ") :])
-    return HEAD + groups
+    return f"{HEAD}\n## Commands\n\n{commands_page.listed()}{groups}"
 
 
 if __name__ == "__main__":
