@@ -10,6 +10,10 @@ FRAMEWORKS := .venv-frameworks/.setup-done
 PEERS := .venv-peers/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
+# Some shells forbid Python to keep what it compiled. Each of the thousands of programs that tests start would compile it again.
+export PYTHONDONTWRITEBYTECODE :=
+# Three on two cores: many tests wait for a program most of the time. Four gained nothing, and tests ran out of patience.
+WORKERS ?= 3
 CHECKED := src tests hatch_build.py $(wildcard benchmarks)
 # $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
 works = $(1)/bin/python -c 'import pip' 2>/dev/null
@@ -55,7 +59,7 @@ run: setup ## run the demo; needs no account and no network
 SECOND_TRIES ?= 0
 LAST_FAILED := .pytest_cache/v/cache/lastfailed
 count_failed = $(BIN)/python -c 'import json; print(len(json.load(open("$(LAST_FAILED)"))))'
-run_tests = rm -f $(LAST_FAILED); $(BIN)/pytest -q --numprocesses=2 --dist=worksteal $(1) || { [ $$? = 1 ] && [ $$($(count_failed)) -le $(SECOND_TRIES) ] && \
+run_tests = rm -f $(LAST_FAILED); $(BIN)/pytest -q --numprocesses=$(WORKERS) --dist=worksteal $(1) || { [ $$? = 1 ] && [ $$($(count_failed)) -le $(SECOND_TRIES) ] && \
 	sed -n 's/^ *"\(.*\)": true,*$$/FLAKY unless it fails again: \1/p' $(LAST_FAILED) && $(BIN)/pytest -q --last-failed --last-failed-no-failures=none $(1); }
 
 test: setup ## run all tests except those that need the large downloads
@@ -132,7 +136,12 @@ mutants: setup $(JUDGES) ## apply two hundred small defects; the named tests mus
 tenth: setup $(JUDGES)
 	@$(BIN)/python -m tests.mutants --tenth --seconds 120
 
-check: format lint types imports test judges tenth ## run everything that CI runs (the docs check is one of the tests)
+# The downloads of the judges wait for the network while the other gates compute.
+check: setup ## run everything that CI runs (the docs check is one of the tests)
+	@$(MAKE) --no-print-directory -j4 $(if $(filter output-sync,$(.FEATURES)),--output-sync) format lint types imports $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS)
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory judges
+	@$(MAKE) --no-print-directory tenth
 
 format: setup ## check the formatting
 	@$(BIN)/ruff format --check $(CHECKED)
