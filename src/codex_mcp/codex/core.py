@@ -136,6 +136,16 @@ class When(StrEnum):
     """Next; the running turn is stopped."""
 
 
+class WhenLimited(StrEnum):
+    """What becomes of a prompt while the account has reached its usage limit."""
+
+    FAIL = "fail"
+    WAIT = "wait"
+    """It begins when the limit has ended."""
+    TRY = "try"
+    """It begins, and shows whether the limit has ended."""
+
+
 class GoalOrder(Struct, frozen=True):
     """What a caller wants the goal of a thread to be, once its prompt has begun."""
 
@@ -173,6 +183,7 @@ class TurnSpec(Struct, frozen=True):
     is_said: bool = False
     """The conversation contains the prompt already: the model is only asked to go on."""
     goal: GoalOrder | None = None
+    when_limited: WhenLimited = WhenLimited.FAIL
 
     @property
     def input(self) -> list[TurnInput]:

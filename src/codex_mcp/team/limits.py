@@ -34,6 +34,8 @@ class Paused(Struct, frozen=True):
 
     reason: str
     until: float | None = None
+    by: str = "limit"
+    """What pauses it: a limit of the team, or that of the account."""
 
 
 def with_turn(limits: TeamSettings, usage: Usage, now: float) -> Usage:

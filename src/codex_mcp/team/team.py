@@ -83,7 +83,7 @@ class Team:
         self.starting = Starting(settings, session, directory, member_threads, workplaces)
         self.resuming = Resuming(settings, session, directory, member_threads, workplaces)
         self.first_call = FirstCall(settings, directory, setup.resume)
-        self.work = Work(settings, roster, session, setup.describe_question)
+        self.work = Work(settings, roster, session, threads.account, setup.describe_question)
         self.requests = Requests(directory, session)
         self.mail = TeamMail(
             settings, setup.mail, session, directory, lambda member: self.injection.inbox_added(member)
@@ -109,6 +109,7 @@ class Team:
         members = self.roster.of(principal)
         busy = sum(member.state is AgentState.BUSY for member in members)
         team_tokens = await self.work.team_tokens()
+        pauses = {member.agent.identity: self.work.pause(member, team_tokens) for member in members}
         return {
             "core": self._core(),
             "team": self._settings.team,
@@ -127,11 +128,8 @@ class Team:
                 if member.thread is not None and member.thread.waiting
             },
             **_own_work(members),
-            "paused": {
-                member.agent.identity: pause.reason
-                for member in members
-                if (pause := self.work.pause(member, team_tokens)) is not None
-            },
+            "paused": {name: pause.reason for name, pause in pauses.items() if pause is not None},
+            "paused_until": {name: pause.until for name, pause in pauses.items() if pause is not None and pause.until},
             "usage": await self._usage(principal),
             "rate_limits": described(self._threads.account.rate_limits),
             "account_paused_until": self._threads.account.paused_until,

@@ -24,6 +24,7 @@ from codex_mcp.team.records.agent_store import SUMMARY, TURN
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, shown
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Member, Roster
+from codex_mcp.threads.limits.account import Account
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome as TurnOutcome
 from codex_mcp.threads.record import Status
@@ -59,11 +60,17 @@ class Work:
     """The turns of this server's agents. Listens to all threads."""
 
     def __init__(
-        self, settings: TeamSettings, roster: Roster, session: StoreSession, describe_question: DescribeQuestion
+        self,
+        settings: TeamSettings,
+        roster: Roster,
+        session: StoreSession,
+        account: Account,
+        describe_question: DescribeQuestion,
     ) -> None:
         self._settings = settings
         self._roster = roster
         self._session = session
+        self._account = account
         self._describe_question = describe_question
         self._team_tokens = 0
         """As last counted, and what this server's turns have used since."""
@@ -90,7 +97,12 @@ class Work:
         return self._team_tokens
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
-        return member.pause(self._settings, team_tokens)
+        """Why it may not have another turn now: because of its limits, or else of those of the account."""
+        pause = member.pause(self._settings, team_tokens)
+        if pause is not None or member.thread is None:
+            return pause
+        why = self._account.why_not(member.thread, time.time())
+        return Paused(why, self._account.paused_until, by="account") if why else None
 
     def warnings(self, member: Member) -> list[str]:
         """What a caller should know about the agent's limits before they pause it."""
@@ -126,7 +138,10 @@ class Work:
 
     async def submit(self, member: Member, task: Assignment) -> Turn:
         """Give an agent a turn. Raises TeamRefused, Refused, Unavailable."""
-        pause = self.pause(member, await self.team_tokens())
+        team_tokens = await self.team_tokens()
+        # A caller's prompt that the account's limit stops fails, or waits, when its turn has come; mail stays unread.
+        is_mail = task.source is Source.MAIL
+        pause = self.pause(member, team_tokens) if is_mail else member.pause(self._settings, team_tokens)
         if pause is not None:
             raise refusals.paused(member.agent, pause.reason)
         if task.request is not None:

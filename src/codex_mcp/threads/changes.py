@@ -15,6 +15,7 @@ from codex_mcp.threads.limits.account import Account
 from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import Source
 
 ANY_THREAD: Final = "*"
 
@@ -73,20 +74,24 @@ class ChangeListener:
 
     def why_not(self, thread: Thread, turn: Turn) -> str:
         why = next(filter(None, (listener.why_not(thread, turn) for listener in self._listeners)), "")
-        if why or turn.record.has_begun or _has_other_account(thread):
+        if why or turn.record.has_begun:
             return why
-        return self._account.admit(time.time())
+        if turn.place.source is Source.CODEX:
+            return self._account.why_not(thread, time.time())
+        if why := self._account.admit(thread, turn, time.time()):
+            turn.record.refused_by_account()
+        return why
 
     def why_no_more(self, thread: Thread, ahead: int) -> str:
-        if not _has_other_account(thread) and (why := self._account.why_not(time.time())):
-            return why
-        return next(filter(None, (listener.why_no_more(thread, ahead) for listener in self._listeners)), "")
+        why = self._account.why_not(thread, time.time())
+        return why or next(filter(None, (listener.why_no_more(thread, ahead) for listener in self._listeners)), "")
 
     def turn_begun_by_codex(self, thread: Thread) -> None:
         for listener in self._listeners:
             listener.turn_begun_by_codex(thread)
 
     def tokens_counted(self, thread: Thread) -> None:
+        self._account.tokens_counted()
         for listener in self._listeners:
             listener.tokens_counted(thread)
 
@@ -97,8 +102,7 @@ class ChangeListener:
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         if turn.joins is None:
             self._counts.turns[turn.outcome.status] += 1
-            if not _has_other_account(thread):
-                self._account.turn_ended(turn.outcome)
+            self._account.turn_ended(thread, turn)
         for listener in self._listeners:
             listener.turn_concluded(thread, turn)
         self._changes.tell(thread.id, ANY_THREAD)
@@ -112,11 +116,6 @@ class ChangeListener:
         self._counts.decisions[word] += 1
         for listener in self._listeners:
             listener.question_decided(thread, turn, word)
-
-
-def _has_other_account(thread: Thread) -> bool:
-    """It has a provider of its own."""
-    return any(key.startswith("model_provider") for key in thread.spec.config)
 
 
 def _model(thread: Thread, turn: Turn) -> str:

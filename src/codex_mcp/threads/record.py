@@ -29,8 +29,9 @@ from codex_mcp.git.worktree import Work
 from codex_mcp.threads.token_meter import added
 
 USAGE_LIMIT: Final = "usage_limit"
+REFUSED_BY_ACCOUNT: Final = "usage_limit_exceeded"
 CODES: Final = {
-    "usage_limit_exceeded": USAGE_LIMIT,
+    REFUSED_BY_ACCOUNT: USAGE_LIMIT,
     "server_overloaded": "server_overloaded",
     "response_too_many_failed_attempts": "too_many_failures",
 }
@@ -239,6 +240,10 @@ class Record:
             saying = f" Its unfinished message: {unfinished}" if unfinished else ""
             self.fail(f"{self._stopped_because}{said}{saying}")
             self.timed_out = self._out_of_time
+
+    def refused_by_account(self) -> None:
+        """It fails because the account has reached its limit, and no request was made."""
+        self._code = REFUSED_BY_ACCOUNT
 
     def fail(self, why: str) -> None:
         self._status = Status.FAILED

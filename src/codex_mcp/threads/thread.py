@@ -324,7 +324,7 @@ class Thread:
     async def _start(self, turn: Turn) -> None:
         stay_about(turn.subject)  # the end of another turn may have started it, on behalf of another request
         try:
-            if not await self._context.admission.enter(turn, self.principal):
+            if not await self._context.admission.enter(self, turn, self.principal):
                 self._perform(self._queue.start_failed(turn.place))
                 return
             await self._stopper.prepare(turn)

@@ -56,9 +56,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-EARLY_NOTIFICATIONS: Final = 256
-"""Notifications kept for a thread whose start has not been answered yet: MCP servers starting, a warning or two."""
-
 SWEEP_INTERVAL: Final = 30.0
 """Seconds between two searches for idle threads, which are unloaded after minutes."""
 
@@ -74,7 +71,8 @@ class Threads:
         self._default_environment = core.default_environment
         self._owners = owners
         """None: every thread belongs to the local principal."""
-        self._admission = Admission(settings.turns_per_principal)
+        self.account = Account(settings.prices)
+        self._admission = Admission(settings.turns_per_principal, self.account)
         self.supervisor = Supervisor(core, self, launch, pace)
         self.counts = Counts()
         self.changes = Changes()
@@ -82,7 +80,6 @@ class Threads:
         self.looks = TurnLooks(core.codex_home)
         self.callers = Callers()
         self.tool_calls = ToolCalls()
-        self.account = Account(settings.prices)
         self._listener = ChangeListener(self.changes, self.counts, self.account)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}

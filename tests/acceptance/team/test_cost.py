@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.servers.mcp_server import scripted_server
 from tests.support.team.fixtures import Team
+from tests.support.team.team_server import structured
 
 PRICES = ("--prices", "gpt-5.5=10/1/100")
 TURN = (5_000 * 10 + 5_000 * 1 + 200 * 100) / 1e6
@@ -118,8 +119,27 @@ async def test_an_account_that_has_reached_its_limit_gets_no_request_of_other_ag
         assert len(model.requests) == before
 
 
-async def test_a_limit_without_a_known_end_stops_nobody_else(team: Team, script: Path) -> None:
-    async with team(script=script) as (server, _model):
+async def test_if_a_limit_has_no_known_end_a_person_says_when_to_try_and_prompts_may_wait_for_that(
+    team: Team, script: Path
+) -> None:
+    async with team(script=script) as (server, model):
         wall = (await server.run("codex", {"prompt": work("quota"), "identity": "arch"}))["structuredContent"]
         assert (wall["status"], wall["error"]) == ("failed", {"code": "usage_limit"})
-        assert (await server.start(work(), identity="dev"))["status"] == "completed"
+        before = len(model.requests)
+        refused = await server.start(work(), identity="dev")
+        assert (refused["status"], refused["error"]) == ("failed", {"code": "usage_limit"})
+        assert "a prompt with `when-limited: try` finds out" in refused["content"]
+        assert set((await server.status())["paused"]) == {"arch", "dev"}
+        (paused,) = structured(await server.run("codex_wait", {"ids": ["dev"]}))["paused"]
+        assert "usage limit" in paused["content"]
+        begun = {"identity": "ops", "when-limited": "wait", "background": True}
+        assert (await server.start(work(), **begun))["status"] == "running"
+        await server.start(work(), **{**begun, "identity": "old"})
+        await server.run("codex_interrupt", {"identity": "old"})
+        again = await server.reply("arch", work("quota"), **{"when-limited": "try"})
+        assert (again["error"], len(model.requests)) == ({"code": "usage_limit"}, before + 1)
+        tried = await server.reply("arch", work(), **{"when-limited": "try"})
+        (waited,) = structured(await server.run("codex_wait", {"ids": ["ops"]}))["finished"]
+        assert (tried["status"], waited["status"]) == ("completed", "completed")
+        assert (await server.reply("dev", work()))["status"] == "completed"
+        assert len(model.requests) == before + 4

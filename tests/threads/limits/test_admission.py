@@ -15,6 +15,7 @@ from codex_mcp.codex.launch import launcher
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.embedded.owners import EmbeddedOwners
+from codex_mcp.threads.limits.account import Account
 from codex_mcp.threads.limits.admission import WAITING, Admission
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
@@ -109,12 +110,22 @@ async def test_a_turn_that_waits_for_room_ends_as_soon_as_it_is_cancelled(tmp_pa
         assert await ended(submit(thread, SAY)) is Status.COMPLETED
 
 
+class OpenThread:
+    """What pays for its turns is the server's account."""
+
+    spec = ThreadSpec()
+
+
 async def test_a_turn_that_is_cancelled_after_it_was_let_in_and_before_it_noticed_does_not_start() -> None:
-    admission, queue, tasks = Admission(turns_each=1, starts=1), TurnQueue(max_waiting=1), TaskSet()
+    admission, queue, tasks = (
+        Admission(turns_each=1, account=Account(()), starts=1),
+        TurnQueue(max_waiting=1),
+        TaskSet(),
+    )
     turn = Turn("t", TurnSpec(SAY), Watcher(), full_events=False)
     queue.offer(turn.place)
     async with admission.opening("ada"):
-        entering = tasks.spawn(admission.enter(turn, "ada"), name="turn")
+        entering = tasks.spawn(admission.enter(OpenThread(), turn, "ada"), name="turn")
         await asyncio.sleep(0)
     queue.cancel(turn.place)
     admission.withdraw(turn)

@@ -104,9 +104,10 @@ class TeamView:
         pause = self._team.work.pause(member, self._team_tokens)
         if pause is None:
             return ()
-        # It can be paused for another reason only after another turn.
-        news = News(NewsKind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns}")
-        told = {**member.names, "threadId": member.thread_id, "status": "paused", "content": pause.reason}
+        # It can be paused for another reason only after another turn, or if the account has reached its limit.
+        news = News(NewsKind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns} by {pause.by}")
+        until = {} if pause.until is None else {"paused_until": pause.until}
+        told = {**member.names, "threadId": member.thread_id, "status": "paused", **until, "content": pause.reason}
         return (Fact(news, told),)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import GoalOrder, When
+from codex_mcp.codex.core import GoalOrder, When, WhenLimited
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, about, fields_of, read_some, spelled
 from codex_mcp.threads.news import WaitMode
 
@@ -36,6 +36,10 @@ class TurnArguments(HowToWait, frozen=True, kw_only=True):
     goal_status: Annotated[
         str | None, about("What becomes of the goal that it has.", "active", "paused", "cleared")
     ] = None
+
+    when_limited: Annotated[
+        WhenLimited, about("If the account has reached its usage limit: fail, wait for its end, or try.")
+    ] = WhenLimited.FAIL
 
     @property
     def goal_order(self) -> GoalOrder | None:

@@ -126,7 +126,7 @@ LISTED: Final = (
 )
 WRAPPERS: Final = "workingDirectory fullAuto callbackUri"
 """Arguments of an older wrapper. They are always accepted, and listed with its tools."""
-GOALS: Final = "goal goal-tokens goal-status"
+ON_ITS_OWN: Final = "goal goal-tokens goal-status when-limited"
 
 
 def arguments(takes: type[Struct], listed: str = "", unlisted: str | None = None) -> dict[str, Any]:
@@ -142,7 +142,7 @@ CODEX: Final = Tool(
     title="Codex",
     description="Run a Codex coding agent on a task in a folder and return its answer and a threadId; `codex-reply` "
     "continues. A long task may return status `running`: then call `codex_wait`.",
-    **arguments(CodexArguments, LISTED, f"{WRAPPERS} {GOALS}"),
+    **arguments(CodexArguments, LISTED, f"{WRAPPERS} {ON_ITS_OWN}"),
     output=TURN_OUTPUT,
     audits=True,
     read_only=False,
@@ -155,7 +155,7 @@ CODEX_REPLY: Final = Tool(
     **arguments(
         ReplyArguments,
         "threadId conversationId prompt when images output-schema background wait-seconds events",
-        f"rollback {GOALS}",
+        f"rollback {ON_ITS_OWN}",
     ),
     output=TURN_OUTPUT,
     audits=True,

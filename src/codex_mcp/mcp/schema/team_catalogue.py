@@ -15,7 +15,7 @@ from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.codex.core import When
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.arguments import POLICIES, CodexArguments, ReplyArguments, WaitArguments
-from codex_mcp.mcp.schema.catalogue import GOALS, SESSIONS, WRAPPERS, Tool, arguments, output
+from codex_mcp.mcp.schema.catalogue import ON_ITS_OWN, SESSIONS, WRAPPERS, Tool, arguments, output
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, Field, about, fields_of, spelled
 from codex_mcp.mcp.schema.mail_catalogue import MAIL_TOOLS
 from codex_mcp.mcp.schema.review import OtherName, TeamReviewArguments
@@ -163,7 +163,7 @@ CODEX: Final = replace(
         "prompt identity role agent_file codex_id fork_from cwd worktree background model sandbox approval-policy "
         "developer-instructions request_id",
         "tag auto_mail config base-instructions compact-prompt profile environment include-plan-tool images "
-        f"output-schema wait-seconds events {SESSIONS} {WRAPPERS} {GOALS}",
+        f"output-schema wait-seconds events {SESSIONS} {WRAPPERS} {ON_ITS_OWN}",
     ),
     output=TEAM_TURN_OUTPUT,
 )
@@ -173,8 +173,8 @@ CODEX_REPLY: Final = replace(
     **arguments(
         TeamReplyArguments,
         "id prompt when rollback background",
-        f"codex_id identity threadId conversationId auto_mail request_id {GOALS} images output-schema wait-seconds "
-        "events",
+        f"codex_id identity threadId conversationId auto_mail request_id {ON_ITS_OWN} images output-schema "
+        "wait-seconds events",
     ),
     output=TEAM_TURN_OUTPUT,
 )

@@ -103,7 +103,7 @@ class SessionTools:
 
         order = Order(
             spec=new.spec,
-            turn=TurnSpec(arguments.prompt, output_schema=arguments.output_schema, goal=arguments.goal_order),
+            turn=new_turn(replace(arguments, images=()), ""),
             model=arguments.model,
             effort=arguments.reasoning_effort,
             reset=arguments.reset_session,

@@ -101,6 +101,7 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
         images=tuple(_image(image, cwd) for image in arguments.images),
         output_schema=arguments.output_schema,
         goal=arguments.goal_order,
+        when_limited=arguments.when_limited,
     )
 
 

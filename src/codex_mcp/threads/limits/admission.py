@@ -1,6 +1,7 @@
 """Shares the core between principals: a thread or a turn waits here until `fairness` lets it start.
 
-A server without tokens has one principal, which never waits here.
+A server without tokens has one principal, which never waits for others. A turn whose caller wants that also waits here
+while the account takes no requests.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final
 
-from codex_mcp.base.futures import resolve
+from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import WhenLimited
+from codex_mcp.threads.limits.account import Account, Paying
 from codex_mcp.threads.limits.fairness import FairQueue
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import STOPPED
@@ -25,11 +29,14 @@ keeps all of them busy."""
 START_SECONDS: Final = 0.5
 """A turn that started this long ago waits for its model or for a command, and uses little CPU time."""
 
+HELD_BACK: Final = "waiting, because the account has reached its usage limit"
+
 WAITING: Final = "waiting, because the server is busy with other turns"
 
 
 class Admission:
-    def __init__(self, turns_each: int, starts: int = STARTS) -> None:
+    def __init__(self, turns_each: int, account: Account, starts: int = STARTS) -> None:
+        self._account = account
         self._queue: FairQueue[object] = FairQueue(starts, turns_each)
         self._waiting: dict[object, asyncio.Future[bool]] = {}
         self._tasks = TaskSet()
@@ -50,12 +57,13 @@ class Admission:
         finally:
             self._tell(self._queue.ended(key))
 
-    async def enter(self, turn: Turn, principal: str) -> bool:
+    async def enter(self, thread: Paying, turn: Turn, principal: str) -> bool:
         """Wait until this turn may start; False if it was stopped first. Its place is freed when it ends."""
-        if account(principal) == LOCAL:
-            return True
+        await self._held_back(thread, turn)
         if _is_stopped(turn):
             return False
+        if account(principal) == LOCAL:
+            return True
         may_begin = False
         try:
             may_begin = await self._asked(principal, turn, opens=False)
@@ -67,6 +75,27 @@ class Admission:
         if may_begin:
             self._tasks.spawn(self._followed(turn), name=f"place of a turn in {turn.thread_id}")
         return may_begin
+
+    async def _held_back(self, thread: Paying, turn: Turn) -> None:
+        """Wait, if the caller of this turn wants that, until the account takes requests, or the turn is stopped."""
+        wants = turn.spec.when_limited is WhenLimited.WAIT
+        while wants and not _is_stopped(turn) and self._account.admit(thread, turn, time.time()):
+            turn.record.set_activity(HELD_BACK)
+            await self._until_account_changes(turn)
+
+    async def _until_account_changes(self, turn: Turn) -> None:
+        changed: Waiter = asyncio.get_running_loop().create_future()
+        stopped: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting[turn] = stopped
+        self._account.watch(changed)
+        end = self._account.paused_until
+        either: list[asyncio.Future[Any]] = [changed, stopped]
+        patience = None if end is None else max(0.0, end - time.time())
+        try:
+            await asyncio.wait(either, timeout=patience or None, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            changed.cancel()
+            del self._waiting[turn]
 
     def withdraw(self, turn: Turn) -> None:
         """This turn was cancelled: if it waits, `enter` returns False."""
