@@ -22,7 +22,7 @@ from tests.support.exec.exec_server import RunningServer, own_exec_server
 from tests.support.exec.small_web import own_certificate
 from tests.support.http.client import Wire, connect
 from tests.support.http.http_server import ChildServer
-from tests.support.http.mcp_client import Door, call, request
+from tests.support.http.mcp_client import Door, request
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import TOKENS, RunningRendezvous, executor_keys, relay_socket
 from tests.support.servers.mcp_server import TOUR, Setup
@@ -191,23 +191,6 @@ async def test_requests_that_run_do_not_keep_what_they_do_not_need(tmp_path: Pat
             while b'"id":-1' not in await wire.read_some():
                 pass
         assert memory(server.process.pid) - before < 160 * MIB
-
-
-async def test_answers_that_nobody_reads_take_a_bounded_share_of_the_memory(tmp_path: Path) -> None:
-    async with shared_server(tmp_path) as server, contextlib.AsyncExitStack() as crowd:
-        before = memory(server.process.pid)
-        fields = {"host": f"127.0.0.1:{server.port}", "authorization": f"Bearer {ADA}"}
-        fields |= {"content-type": "application/json"}
-        for number in range(GREEDY):
-            wire = await crowd.enter_async_context(connect(server.port))
-            wire.send("POST", "/", msgspec.json.encode(call(number, "x" * LARGE)), fields)
-            # Only the head of an answer: the rest of it waits to be sent. Some are not answered, and some are refused.
-            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-                assert (await wire.read_head())[0] in (200, 503)
-        assert memory(server.process.pid) - before < 260 * MIB, (
-            "of four answers, each of which is there up to four times"
-        )
-        assert (await at(server.port, BOB).post(call(1, "y" * 4 * MIB)))["result"]["isError"]
 
 
 async def test_four_hundred_silent_connections_leave_room_for_a_client_of_an_exec_server(tmp_path: Path) -> None:

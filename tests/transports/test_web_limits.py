@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.http import HttpExchange
 from codex_mcp.transports.web_limits import LimitedHttp, Stall, WebLimits
@@ -295,6 +296,25 @@ async def test_a_reader_that_takes_nothing_is_cut() -> None:
         wire.send("GET", "/")
         wire._reader._transport.pause_reading()  # type: ignore[attr-defined]
         await wait(app.gone)
+
+
+async def test_a_long_answer_that_is_not_read_counts_among_the_bytes_that_are_held() -> None:
+    lost = asyncio.Event()
+
+    class Noting(LimitedHttp):
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            lost.set()
+
+    async def long(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": 40 * MEGABYTE})
+
+    limits = WebLimits(stall_timeout=10 * PATIENCE, connections=Connections(held_bytes=8 * len(MEGABYTE)))
+    async with limited(long, limits, Noting) as port, connect(port) as wire:
+        wire.send("GET", "/")
+        wire._reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await wait(lost)
 
 
 async def test_a_socket_that_takes_nothing_is_cut() -> None:
