@@ -50,7 +50,8 @@ async def test_a_goal_does_not_inherit_the_tokens_of_the_one_before(team: Team) 
         model.shut("goal")
         again = await server.reply("arch", "hello", goal="all blue")
         assert (again["goal"]["objective"], again["goal"]["status"]) == ("all blue", "active")
-        assert (again["goal"]["tokenBudget"], again["goal"]["tokensUsed"]) == (None, TOKENS)
+        assert again["goal"]["tokenBudget"] is None
+        assert again["goal"]["tokensUsed"] <= TOKENS  # 0 if the prompt was answered before the goal was set
         await model.wait_for_gate("goal")
         await server.run("codex_interrupt", {"identity": "arch"})
 
