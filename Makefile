@@ -12,7 +12,7 @@ PEERS := .venv-peers/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 # Some shells forbid Python to keep what it compiled. Each of the thousands of programs that tests start would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
-# Three on two cores: many tests wait for a program most of the time. Four gained nothing, and tests ran out of patience.
+# Three on two cores: many tests wait for a program most of the time. Four were no faster, and a test failed.
 WORKERS ?= 3
 CHECKED := src tests hatch_build.py $(wildcard benchmarks)
 # $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
