@@ -59,11 +59,12 @@ class Admission:
 
     async def enter(self, thread: Paying, turn: Turn, principal: str) -> bool:
         """Wait until this turn may start; False if it was stopped first. Its place is freed when it ends."""
-        await self._held_back(thread, turn)
-        if _is_stopped(turn):
+        if not await self._let_through(thread, turn):
             return False
         if account(principal) == LOCAL:
             return True
+        if _is_stopped(turn):
+            return False
         may_begin = False
         try:
             may_begin = await self._asked(principal, turn, opens=False)
@@ -76,12 +77,15 @@ class Admission:
             self._tasks.spawn(self._followed(turn), name=f"place of a turn in {turn.thread_id}")
         return may_begin
 
-    async def _held_back(self, thread: Paying, turn: Turn) -> None:
-        """Wait, if the caller of this turn wants that, until the account takes requests, or the turn is stopped."""
+    async def _let_through(self, thread: Paying, turn: Turn) -> bool:
+        """Wait, if the caller of this turn wants that, until the account takes requests; False if it was stopped."""
         wants = turn.spec.when_limited is WhenLimited.WAIT
-        while wants and not _is_stopped(turn) and self._account.admit(thread, turn, time.time()):
+        while wants and self._account.admit(thread, turn, time.time()):
+            if _is_stopped(turn):
+                return False
             turn.record.set_activity(HELD_BACK)
             await self._until_account_changes(turn)
+        return True
 
     async def _until_account_changes(self, turn: Turn) -> None:
         changed: Waiter = asyncio.get_running_loop().create_future()
