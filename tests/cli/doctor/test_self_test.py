@@ -13,6 +13,7 @@ from tests.support.core.odd_codex import odd_codex
 
 HABITS = {
     "describes nothing": ("schema", "it does not describe its protocol"),
+    "describes too deeply": ("schema", "the description of its protocol cannot be read"),
     "lacks a method": ("schema", "it has no method turn/steer"),
     "dies": ("turn", "an agent did not answer"),
     "asks nobody": ("approval", "was not asked about once"),

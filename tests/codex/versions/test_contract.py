@@ -77,6 +77,12 @@ def test_fields_count_if_they_are_needed(bundle: Any) -> None:
     assert "turn of turn/started has no durationMs" in [found.what for found in differences(changed)]
 
 
+def test_a_schema_that_leads_in_a_circle_leads_nowhere(bundle: Any) -> None:
+    changed = copy.deepcopy(bundle)
+    changed["definitions"]["v2"]["TurnStartResponse"] = {"$ref": "#/definitions/v2/TurnStartResponse"}
+    assert unfit(changed) == ["the answer to turn/start has no turn"]
+
+
 def test_every_turn_needs_these_notifications() -> None:
     assert {"item/started", "item/completed", "turn/started", "turn/completed", "error"} == HEARD
 

@@ -25,6 +25,8 @@ if "generate-json-schema" in arguments:
         sys.exit(1)
     subprocess.run([REAL, *arguments], check=True)
     file = Path(arguments[arguments.index("--out") + 1], "codex_app_server_protocol.schemas.json")
+    if HABIT == "describes too deeply":
+        file.write_text("[" * 100_000)
     if HABIT == "lacks a method":
         bundle = json.loads(file.read_text())
         known = bundle["definitions"]["ClientRequest"]

@@ -230,7 +230,7 @@ async def check_schema(binary: Binary, environment: Mapping[str, str], place: Pl
         return "; ".join(unfit(msgspec.json.decode(data))[:3])
     except TimeoutError:
         return f"it did not describe its protocol within {SCHEMA_PATIENCE:g} s"
-    except (msgspec.MsgspecError, KeyError, AttributeError, TypeError) as exc:
+    except (msgspec.MsgspecError, KeyError, AttributeError, TypeError, RecursionError) as exc:
         return f"the description of its protocol cannot be read: {exc}"
     finally:
         child.kill()

@@ -24,6 +24,9 @@ from codex_mcp.wire.app.questions import ServerElicitation
 
 Schema = Mapping[str, Any]
 
+MOST_REFERENCES: Final = 100
+"""In a row. A schema that is made to mislead may lead in a circle."""
+
 
 class Call(Struct, frozen=True):
     """What we send with a request, and what we read of its answer. `Raw`: nothing that is described here."""
@@ -180,7 +183,7 @@ class _Bundle:
 
     def resolved(self, schema: Schema) -> Schema:
         """The schema behind references, and behind `null or …`; {} if there is none."""
-        while True:
+        for _ in range(MOST_REFERENCES):
             options = [*schema.get("allOf", ()), *(o for o in schema.get("anyOf", ()) if o.get("type") != "null")]
             if "$ref" in schema:
                 schema = self._definition(schema["$ref"])
@@ -188,6 +191,7 @@ class _Bundle:
                 schema = options[0]
             else:
                 return schema
+        return {}
 
     def _definition(self, reference: str) -> Schema:
         here: Any = self._definitions
