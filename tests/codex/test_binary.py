@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -201,6 +202,25 @@ def test_a_codex_that_hangs_with_a_child_when_asked_for_its_version_is_given_up(
     monkeypatch.setattr(binary, "VERSION_PATIENCE", 0.2)
     codex = program(tmp_path / "codex", "")
     codex.write_text("#!/bin/sh\nsleep 1000\necho codex-cli 9.9.9\n")
+    with pytest.raises(NoCodex, match="it does not say which version"):
+        find_codex(settings(codex), "")
+
+
+def test_of_a_codex_that_prints_without_end_no_more_is_read_than_a_version(tmp_path: Path) -> None:
+    codex = program(tmp_path / "codex", "")
+    codex.write_text("#!/bin/sh\nexec yes codex-cli 9.9.9\n")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(NoCodex, match="it does not say which version"):
+        find_codex(settings(codex), "")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB; it printed gigabytes
+
+
+def test_a_codex_that_closes_its_output_and_goes_on_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binary, "VERSION_PATIENCE", 0.2)
+    codex = program(tmp_path / "codex", "")
+    codex.write_text("#!/bin/sh\necho codex-cli 9.9.9\nexec sleep 1000 >&-\n")
     with pytest.raises(NoCodex, match="it does not say which version"):
         find_codex(settings(codex), "")
 

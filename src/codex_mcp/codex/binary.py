@@ -7,10 +7,13 @@ The version is read from `codex-package.json`, which every packaged Codex has, o
 files; on an event loop use `find_codex_soon`.
 """
 
+import contextlib
 import importlib.util
 import os
+import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -47,6 +50,9 @@ VERSION_PATIENCE = 10.0
 
 PATH_PATIENCE = 2.0
 """Seconds for a `codex` on PATH that nobody named, while a user's first call waits. A trial then gives it longer."""
+
+LONGEST_VERSION = 4096
+"""Bytes. A program that prints more is no Codex; without this limit it could fill the memory."""
 
 NO_VERSION = "version"
 """In a verdict: what has failed if it did not say its version."""
@@ -142,7 +148,7 @@ def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tu
     if verdict is not None and verdict.failed == NO_VERSION:  # not asked again: it may hang
         return None, Unused(verdict.why, "correct it, or do nothing")
     try:
-        found = _examined(path, Origin.PATH, PATH_PATIENCE if own is not None else VERSION_PATIENCE)
+        found = _examined(path, Origin.PATH, PATH_PATIENCE if own is not None else None)
     except NoCodex as error:
         return None, Unused(str(error), "correct it, or do nothing", untried=path)
     if is_fit(found.version):
@@ -241,11 +247,11 @@ def _own_codex() -> Binary | None:
     return _examined(path, Origin.PACKAGE) if _is_program(path) else None
 
 
-def _examined(path: str, origin: Origin, patience: float = VERSION_PATIENCE) -> Binary:
+def _examined(path: str, origin: Origin, patience: float | None = None) -> Binary:
     path = _behind_wrapper(os.path.realpath(path))
     root = os.path.dirname(os.path.dirname(path))
     package = _package_of(root)
-    version = parse_version(package.version) if package else _asked_version(path, patience)
+    version = parse_version(package.version) if package else _asked_version(path, patience or VERSION_PATIENCE)
     if version is None:
         raise NoVersion(path)
     tools = package.pathDir if package else "path" if os.path.basename(os.path.dirname(path)) == OLD_PLACE else None
@@ -273,13 +279,29 @@ def _asked_version(path: str, patience: float) -> Version | None:
     except OSError:
         return None
     with process:
-        try:
-            said = process.communicate(timeout=patience)[0].decode(errors="replace")
-        except subprocess.TimeoutExpired:
+        said = _output(process, time.monotonic() + patience)
+        if said is None:
             # With its children: one of them may hold the pipe open.
             os.killpg(process.pid, signal.SIGKILL)
             return None
     return parse_version(said) if process.returncode == 0 and "codex" in said else None
+
+
+def _output(process: subprocess.Popen[bytes], deadline: float) -> str | None:
+    """What it prints until it ends; None if it prints too much, or has not ended by then."""
+    assert process.stdout is not None
+    said = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while len(said) <= LONGEST_VERSION and selector.select(max(0.0, deadline - time.monotonic())):
+            if data := os.read(process.stdout.fileno(), LONGEST_VERSION):
+                said += data
+                continue
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+                return said.decode(errors="replace")
+            break
+    return None
 
 
 def _behind_wrapper(path: str) -> str:
