@@ -169,6 +169,17 @@ def test_a_newer_codex_on_path_that_failed_its_trial_is_passed_over_with_the_nam
         find_codex(settings(codex, home=tmp_path), "")
 
 
+def test_a_script_that_starts_another_version_than_when_it_was_tried_is_untried(tmp_path: Path) -> None:
+    real = program(tmp_path / "real", "codex-cli 9.9.9")
+    codex = program(tmp_path / "codex", "")
+    codex.write_text(f"#!/bin/sh\nexec {real}\n")
+    tried(codex, tmp_path)
+    assert find_codex(settings(home=tmp_path), str(tmp_path)).path == str(codex)
+    program(real, "codex-cli 9.9.10")
+    assert find_codex(settings(home=tmp_path), str(tmp_path)).untried == str(codex)
+    assert find_codex(settings(codex, home=tmp_path), "").untried == str(codex)
+
+
 def test_with_codex_version_tested_no_other_version_is_used(tmp_path: Path) -> None:
     codex = program(tmp_path / "codex", "codex-cli 9.9.9")
     tried(codex, tmp_path)

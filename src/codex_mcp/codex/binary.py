@@ -169,7 +169,7 @@ def _unmeasured(
     if settings.codex_version == TESTED:
         why = f"{who}, and codex_version = {TESTED} allows {fit_versions()}"
         return None, Unused(why, f"set codex_version to {NEWEST}, which tries it", is_newer)
-    verdict = verdict_on(found.path, settings.codex_home)
+    verdict = verdict_on(found.path, settings.codex_home, shown(found.version))
     if verdict is None:
         why = f"{who}, which has not been tried yet"
         return None, Unused(why, "run `codex-mcp doctor --self-test` to try it", is_newer, found.path)
@@ -203,7 +203,7 @@ def _of_setting(settings: CoreSettings, named: str, search_path: str) -> Binary:
             f"cannot run {named}: it is Codex {shown(found.version)}, and the oldest that works here is "
             f"{shown(OLDEST)}; update it, or leave it out to use our own Codex"
         )
-    verdict = verdict_on(found.path, settings.codex_home)
+    verdict = verdict_on(found.path, settings.codex_home, shown(found.version))
     if verdict is not None and not verdict.is_fit:
         raise NoCodex(
             f"cannot run {named}: Codex {shown(found.version)} failed the self-test ({verdict.failed}: "

@@ -27,6 +27,16 @@ def test_a_verdict_counts_until_the_file_changes(tmp_path: Path) -> None:
     assert verdict_on(str(tmp_path / "gone"), str(tmp_path)) is None
 
 
+def test_a_file_that_looks_as_before_but_was_written_again_has_no_verdict(tmp_path: Path) -> None:
+    path = codex(tmp_path)
+    record(tried(path), str(tmp_path))
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # the clock of files ticks every few milliseconds
+        path.write_text("CODEX")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert verdict_on(str(path), str(tmp_path)) is None
+
+
 def test_a_verdict_of_another_codex_mcp_does_not_count(tmp_path: Path) -> None:
     path = codex(tmp_path)
     record(tried(path, by="0.0.1"), str(tmp_path))
@@ -36,10 +46,11 @@ def test_a_verdict_of_another_codex_mcp_does_not_count(tmp_path: Path) -> None:
 def test_the_same_contents_elsewhere_have_the_same_verdict(tmp_path: Path) -> None:
     record(tried(codex(tmp_path), "hash", failed="steer", why="no"), str(tmp_path))
     elsewhere = identity_of(str(codex(tmp_path, "elsewhere")))
-    found = same_as_before(elsewhere, "hash", str(tmp_path))
+    found = same_as_before(elsewhere, "hash", "9.9.9", str(tmp_path))
     assert found is not None
     assert (found.identity, found.failed, found.is_fit) == (elsewhere, "steer", False)
-    assert same_as_before(elsewhere, "other", str(tmp_path)) is None
+    assert same_as_before(elsewhere, "other", "9.9.9", str(tmp_path)) is None
+    assert same_as_before(elsewhere, "hash", "9.9.10", str(tmp_path)) is None
 
 
 def test_a_new_verdict_replaces_the_one_on_the_same_path_and_few_are_kept(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def _fitness(binary: Binary, codex_home: str) -> facts.Fitness:
     row = measured(binary.version)
     if row is not None:
         return facts.Fitness.TESTED if is_fit(binary.version) else facts.Fitness.WITH_EXCEPTIONS
-    verdict = verdict_on(binary.path, codex_home)
+    verdict = verdict_on(binary.path, codex_home, shown(binary.version))
     return facts.Fitness.UNTRIED if verdict is None or not verdict.is_fit else facts.Fitness.TRIED
 
 

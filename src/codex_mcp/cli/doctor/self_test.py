@@ -294,10 +294,10 @@ def try_codex(binary: Binary, codex_home: str, environment: Mapping[str, str]) -
     """Try it, unless a file with the same contents has been tried, and record the verdict. Raises OSError."""
     identity = verdicts.identity_of(binary.path)
     sha256 = _hash(binary.path)
-    verdict = verdicts.same_as_before(identity, sha256, codex_home)
+    version = shown(binary.version)
+    verdict = verdicts.same_as_before(identity, sha256, version, codex_home)
     if verdict is None:
         failed, why = run_self_test(binary, codex_home, environment)
-        version = shown(binary.version)
         verdict = Verdict(identity=identity, sha256=sha256, version=version, by=__version__, failed=failed, why=why)
     verdicts.record(verdict, codex_home)
     return verdict

@@ -9,7 +9,7 @@ class Identity(Struct, frozen=True):
     path: str
     size: int
     changed: int
-    """Nanoseconds."""
+    """Nanoseconds: when its contents, name or rights last changed. Nobody can set it back."""
     inode: int
 
 

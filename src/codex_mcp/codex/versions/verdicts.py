@@ -1,7 +1,8 @@
 """Remembers what came of trying a Codex on this machine, in a file of Codex's home.
 
 A verdict belongs to one file: it counts until the file, or codex-mcp, changes. If only the file's place or time has
-changed, its hash shows that it is the same Codex (`same_as_before`).
+changed, its hash shows that it is the same Codex (`same_as_before`). A script can start another Codex than before, so
+a verdict also belongs to the version that was found.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ KEPT: Final = 20
 def identity_of(path: str) -> Identity:
     """Raises OSError."""
     found = os.stat(path)
-    return Identity(os.path.realpath(path), found.st_size, found.st_mtime_ns, found.st_ino)
+    return Identity(os.path.realpath(path), found.st_size, found.st_ctime_ns, found.st_ino)
 
 
-def verdict_on(path: str, codex_home: str) -> Verdict | None:
-    """What came of trying this file; None if it has not been tried."""
+def verdict_on(path: str, codex_home: str, version: str | None = None) -> Verdict | None:
+    """What came of trying this file; None if it has not been tried, or was of another version than this one then."""
     try:
         identity = identity_of(path)
     except OSError:
         return None
-    return next((each for each in _all(codex_home) if each.identity == identity), None)
+    found = next((each for each in _all(codex_home) if each.identity == identity), None)
+    return None if found is not None and version not in (None, found.version) else found
 
 
-def same_as_before(identity: Identity, sha256: str, codex_home: str) -> Verdict | None:
-    """The verdict on another file with the same contents, as one on this file."""
-    found = next((each for each in _all(codex_home) if each.sha256 == sha256), None)
+def same_as_before(identity: Identity, sha256: str, version: str, codex_home: str) -> Verdict | None:
+    """The verdict on another file with the same contents and version, as one on this file."""
+    found = next((each for each in _all(codex_home) if (each.sha256, each.version) == (sha256, version)), None)
     return None if found is None else replace(found, identity=identity)
 
 
