@@ -44,6 +44,8 @@ logger = logging.getLogger(__name__)
 MARK_BYTES: Final = 8
 """A mark need not be secret, only unique."""
 
+LOST: Final = "Codex ended unexpectedly"
+
 EXIT_GRACE: Final = 2.0
 """Seconds from closing stdin until the kill. Codex ends within 0.1 s, or 0.3 s with a hundred threads."""
 
@@ -339,7 +341,7 @@ def _lost(running: _Running, ended: Exit) -> CoreLost:
         return CoreLost(f"Codex {fault} and was stopped. {running.app.after_loss}")
     words = reason_in(ended.stderr)
     said = f"{ended}: {words}" if words else str(ended)
-    return CoreLost(f"Codex ended unexpectedly ({said}). {running.app.after_loss}")
+    return CoreLost(f"{LOST} ({said}). {running.app.after_loss}")
 
 
 def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:

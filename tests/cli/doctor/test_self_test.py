@@ -22,6 +22,8 @@ HABITS = {
     "ignores the provider": ("provider", "could not choose its model provider"),
     "trusts everyone": ("trust", "it obeyed the settings of a repository"),
     "forgets": ("resume", "could not be continued"),
+    "dies after each turn": ("survival", "it ended by itself"),
+    "calls home at once": ("outside", "it wanted to reach home.example:443"),
     "calls home": ("outside", "it wanted to reach home.example:443"),
 }
 
@@ -39,6 +41,17 @@ def test_a_codex_with_a_bad_habit_fails_the_check_that_is_about_it(tmp_path: Pat
 
 def test_every_check_is_failed_by_a_habit() -> None:
     assert {check.__name__ for check in (*FIRST, *SECOND)} | {"schema"} == {check for check, _ in HABITS.values()}
+
+
+def test_while_it_describes_its_protocol_it_has_the_home_and_the_folder_of_the_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = found(odd_codex(tmp_path / "bin", "makes itself at home"), tmp_path)
+    user = tmp_path / "user"
+    user.mkdir()
+    monkeypatch.chdir(user)
+    assert run_self_test(odd, str(tmp_path), {**os.environ, "HOME": str(user)}) == ("", "")
+    assert not list(user.iterdir())
 
 
 def test_a_codex_that_hangs_is_given_up(tmp_path: Path) -> None:

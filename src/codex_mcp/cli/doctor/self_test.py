@@ -23,12 +23,14 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import opened, read_if_there, write_whole
+from codex_mcp.base.logs import LOG_FILE
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.cli.demo.client import Client, ServerLaunch, connected
 from codex_mcp.cli.demo.messages import Decision, Event, Question, ToolResult
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor.facts import Finding, Group, Level
 from codex_mcp.codex.binary import NO_VERSION, Binary, NoVersion
+from codex_mcp.codex.supervisor import LOST
 from codex_mcp.codex.versions import verdicts
 from codex_mcp.codex.versions.contract import unfit
 from codex_mcp.codex.versions.measured import shown
@@ -187,6 +189,12 @@ async def resume(trial: Trial, client: Client) -> None:
     expect(REMEMBERED.encode() in trial.model.requests[-1].body, "a thread that was continued had lost its past")
 
 
+async def survival(trial: Trial, client: Client) -> None:
+    """The server starts a Codex that has died again, so that each call for itself seems to work."""
+    log = await in_thread(read_if_there, os.path.join(trial.place.codex_home, LOG_FILE))
+    expect(log is not None and LOST.encode() not in log, "it ended by itself")
+
+
 async def outside(trial: Trial, client: Client) -> None:
     expect(not trial.outside, f"it wanted to reach {', '.join(sorted(set(trial.outside)))}")
 
@@ -194,7 +202,7 @@ async def outside(trial: Trial, client: Client) -> None:
 Check = Callable[[Trial, Client], Awaitable[None]]
 
 FIRST: Final[Sequence[Check]] = (turn, approval, sandbox, steer, provider, trust)
-SECOND: Final[Sequence[Check]] = (resume, outside)
+SECOND: Final[Sequence[Check]] = (resume, survival, outside)
 """With another server, in the same home."""
 
 
@@ -220,7 +228,7 @@ async def check_schema(binary: Binary, environment: Mapping[str, str], place: Pl
     """Why its protocol is not what we need; empty if it is."""
     out = place.file("schema")
     argv = [binary.path, "app-server", "generate-json-schema", "--experimental", "--out", out]
-    child = await start_child(argv, {**environment, "CODEX_HOME": place.codex_home}, MIB)
+    child = await start_child(argv, environment, MIB, cwd=place.work)
     try:
         async with asyncio.timeout(SCHEMA_PATIENCE):
             ended = await child.wait()
@@ -241,23 +249,22 @@ async def _run_checks(binary: Binary, environment: Mapping[str, str], place: Pla
     name = "schema"
     reached: list[str] = []
     try:
-        expect(not (why := await check_schema(binary, environment, place)), why)
-        name = "start"
         async with (
-            asyncio.timeout(patience),
             ScriptedModel(packaged_script("tour")) as model,
             ScriptedModel(packaged_script("tour")) as second,
             _dead_end(reached) as proxy,
         ):
             surroundings = _environment(environment, place, proxy)
+            expect(not (why := await check_schema(binary, surroundings, place)), why)
             trial = Trial(binary.path, place, surroundings, model, second, reached, Person())
-            for checks in (FIRST, SECOND):
-                name = "start"
-                async with connected(trial.launch(), trial.person) as client:
-                    await client.initialize()
-                    for check in checks:
-                        name = check.__name__
-                        await check(trial, client)
+            async with asyncio.timeout(patience):
+                for checks in (FIRST, SECOND):
+                    name = "start"
+                    async with connected(trial.launch(), trial.person) as client:
+                        await client.initialize()
+                        for check in checks:
+                            name = check.__name__
+                            await check(trial, client)
     except TimeoutError:
         return name, f"there was no answer within {patience:g} s"
     except (Explained, msgspec.MsgspecError, AssertionError, OSError) as exc:
