@@ -165,6 +165,8 @@ def test_a_newer_codex_on_path_that_failed_its_trial_is_passed_over_with_the_nam
     found = find_codex(settings(home=tmp_path), str(tmp_path))
     assert (found.origin, found.untried) == (Origin.PACKAGE, None)
     assert "which failed the self-test (steer: it cannot); using our own" in found.notes[0]
+    assert found.unused is not None
+    assert found.unused.path == str(codex)
     with pytest.raises(NoCodex, match=r"Codex 9\.9\.9 failed the self-test \(steer: it cannot\); leave it out"):
         find_codex(settings(codex, home=tmp_path), "")
 

@@ -57,6 +57,8 @@ LONGEST_VERSION = 4096
 NO_VERSION = "version"
 """In a verdict: what has failed if it did not say its version."""
 
+TRY_AGAIN = "run `codex-mcp doctor --self-test` to try it again"
+
 PLATFORMS: dict[tuple[str, str], tuple[str, str]] = {
     # system and machine as in uname: npm package, folder in it
     ("Linux", "x86_64"): ("codex-linux-x64", "x86_64-unknown-linux-musl"),
@@ -146,11 +148,11 @@ def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tu
         return None, None
     verdict = verdict_on(_behind_wrapper(os.path.realpath(path)), settings.codex_home)
     if verdict is not None and verdict.failed == NO_VERSION:  # not asked again: it may hang
-        return None, Unused(verdict.why, "correct it, or do nothing")
+        return None, Unused(verdict.why, f"correct it, then {TRY_AGAIN}", path=path, has_failed=True)
     try:
         found = _examined(path, Origin.PATH, PATH_PATIENCE if own is not None else None)
     except NoCodex as error:
-        return None, Unused(str(error), "correct it, or do nothing", untried=path)
+        return None, Unused(str(error), "correct it, or do nothing", path=path)
     if is_fit(found.version):
         return found, None
     return _unmeasured(settings, found, path, own)
@@ -176,7 +178,7 @@ def _unmeasured(
     if verdict.is_fit:
         return found, None
     why = f"{who}, which failed the self-test ({verdict.failed}: {verdict.why})"
-    return None, Unused(why, "update codex-mcp, or do nothing", is_newer)
+    return None, Unused(why, f"update codex-mcp, or {TRY_AGAIN}", is_newer, found.path, has_failed=True)
 
 
 def check_codex(settings: CoreSettings, search_path: str) -> None:

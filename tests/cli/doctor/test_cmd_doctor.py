@@ -126,3 +126,21 @@ def test_a_terminal_without_the_marks_shows_letters(tmp_path: Path) -> None:
     ended = command(tmp_path, "doctor", "--summary", "--codex-bin", "./gone", PYTHONIOENCODING="ascii")
     assert ended.returncode == 1
     assert "x Codex" in ended.stdout.splitlines()
+
+
+def test_a_self_test_tries_the_codex_on_path_again_that_has_failed(tmp_path: Path, problems: Problems) -> None:
+    codex = tmp_path / "bin/codex"
+    codex.parent.mkdir()
+    codex.write_text("#!/bin/sh\necho codex-cli 9.9.9\n")
+    codex.chmod(0o755)
+    for _ in range(2):
+        found = problems("--self-test", PATH=f"{codex.parent}:/usr/bin:/bin")
+        assert "Codex 9.9.9 (~/bin/codex) failed the self-test at `schema`" in found["codex.self-test"]["text"]
+
+
+def test_a_self_test_that_cannot_write_says_so(tmp_path: Path) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex/codex-mcp").write_text("not a folder")
+    ended = command(tmp_path, "doctor", "--self-test")
+    assert ended.returncode == 1
+    assert ended.stderr == f"codex-mcp doctor: cannot try Codex in {tmp_path}/.codex: File exists; correct that\n"

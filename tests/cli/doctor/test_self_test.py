@@ -1,15 +1,18 @@
 """A Codex that is unfit in one respect fails the check that is about it, and no other."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.core import CoreSettings
-from codex_mcp.cli.doctor.self_test import FIRST, SECOND, run_self_test, try_codex
+from codex_mcp.cli.doctor.self_test import FIRST, SECOND, Replaced, run_self_test, try_codex
 from codex_mcp.codex.binary import Binary, find_codex
-from codex_mcp.codex.versions.verdicts import verdict_on
+from codex_mcp.codex.versions.verdicts import record, trying_alone, verdict_on
 from tests.support.core.odd_codex import odd_codex
+from tests.support.mail.folders import until
 
 HABITS = {
     "describes nothing": ("schema", "it does not describe its protocol"),
@@ -70,3 +73,43 @@ def test_an_unknown_codex_that_is_fit_passes_once_for_every_copy_of_it(tmp_path:
     again = try_codex(found(copy, tmp_path), str(tmp_path), {})  # without PATH nothing could be tried
     assert again.is_fit
     assert again.identity.path == str(copy)
+
+
+def stub(folder: Path, when_tried: str) -> Path:
+    """A program that answers `--version`, and does this when it is asked for its protocol."""
+    path = folder / "codex"
+    path.write_text(f"#!/bin/sh\n[ $1 = --version ] || {when_tried}\necho codex-cli 9.9.9\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_one_that_has_failed_is_tried_again_on_request(tmp_path: Path) -> None:
+    path = stub(tmp_path, f"echo tried >> {tmp_path}/tries")
+    for _ in range(2):
+        assert try_codex(found(path, tmp_path), str(tmp_path), os.environ).failed == "schema"
+    assert (tmp_path / "tries").read_text() == "tried\n" * 2
+
+
+async def test_one_that_another_process_tries_meanwhile_is_not_tried_again(tmp_path: Path) -> None:
+    path = stub(tmp_path, f"touch {tmp_path}/tried")
+    verdict = await asyncio.to_thread(try_codex, found(path, tmp_path), str(tmp_path), os.environ)
+    (tmp_path / "tried").unlink()
+    with trying_alone(str(tmp_path), 1.0):
+        waiting = asyncio.create_task(asyncio.to_thread(try_codex, found(path, tmp_path), str(tmp_path), os.environ))
+        await until(lambda: opened_here("tried-codex.lock") == len(["this test", "the thread"]))
+        record(replace(verdict, failed="steer"), str(tmp_path))
+    assert (await waiting).failed == "steer"
+    assert not (tmp_path / "tried").exists()
+
+
+def opened_here(name: str) -> int:
+    """How many descriptors of this process are of a file with this name."""
+    links = Path("/proc/self/fd").iterdir()
+    return sum(os.path.basename(os.readlink(link)) == name for link in links if link.is_symlink())
+
+
+def test_one_that_is_replaced_while_it_is_tried_gets_no_verdict(tmp_path: Path) -> None:
+    path = stub(tmp_path, f"touch {tmp_path}/codex")
+    with pytest.raises(Replaced, match=f"cannot try {path}: it was replaced meanwhile; try it again"):
+        try_codex(found(path, tmp_path), str(tmp_path), os.environ)
+    assert verdict_on(str(path), str(tmp_path)) is None

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp import __version__
+from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.account.codex_program import add_codex_arguments
 from codex_mcp.cli.doctor import gathering
@@ -32,7 +33,12 @@ DESCRIPTION: Final = (
     "problem comes with its fix. The output contains no secrets and can be pasted into an issue."
 )
 
+
 FOUND_ERRORS: Final = 1
+
+
+class NoTrial(Explained):
+    """A Codex could not be tried."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +93,7 @@ def gather(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: s
 
 
 def _self_test(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> Finding:
-    """Try the Codex that would be used, or a newer one on PATH that has not been tried."""
+    """Try the Codex that would be used, or a newer one on PATH that has not been tried or has failed."""
     from codex_mcp.cli.doctor.self_test import judge_trial, record_no_version, try_codex  # noqa: PLC0415  few need it
 
     given = argparse.Namespace(codex_home=arguments.codex_home, codex_bin=arguments.codex_bin)
@@ -95,12 +101,14 @@ def _self_test(arguments: argparse.Namespace, environment: Mapping[str, str], cw
     search_path = environment.get("PATH", os.defpath)
     try:
         found = find_codex(replace(settings, allow_untested_codex=True), search_path)
-        if found.untried is not None:
-            found = find_codex(replace(settings, codex_bin=found.untried, allow_untested_codex=True), search_path)
+        if found.unused is not None and found.unused.path is not None:
+            found = find_codex(replace(settings, codex_bin=found.unused.path, allow_untested_codex=True), search_path)
+        with _progress(f"trying Codex {shown(found.version)}"):
+            return judge_trial(try_codex(found, settings.codex_home, environment))
     except NoVersion as exc:
         return judge_trial(record_no_version(exc, settings.codex_home))
-    with _progress(f"trying Codex {shown(found.version)}"):
-        return judge_trial(try_codex(found, settings.codex_home, environment))
+    except OSError as exc:
+        raise NoTrial(f"cannot try Codex in {settings.codex_home}: {exc.strerror or exc}; correct that") from exc
 
 
 def _codex_facts(

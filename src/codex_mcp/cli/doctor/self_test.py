@@ -60,6 +60,10 @@ class Failed(Explained):
     """A check has failed; the text says why."""
 
 
+class Replaced(Explained):
+    """What was tried is no longer there: Codex updates itself."""
+
+
 class Place(Struct, frozen=True):
     """The folders of a trial."""
 
@@ -298,15 +302,21 @@ async def _dead_end(reached: list[str]) -> AsyncIterator[str]:
 
 
 def try_codex(binary: Binary, codex_home: str, environment: Mapping[str, str]) -> Verdict:
-    """Try it, unless a file with the same contents has been tried, and record the verdict. Raises OSError."""
-    identity = verdicts.identity_of(binary.path)
-    sha256 = _hash(binary.path)
-    version = shown(binary.version)
-    verdict = verdicts.same_as_before(identity, sha256, version, codex_home)
-    if verdict is None:
-        failed, why = run_self_test(binary, codex_home, environment)
-        verdict = Verdict(identity=identity, sha256=sha256, version=version, by=__version__, failed=failed, why=why)
-    verdicts.record(verdict, codex_home)
+    """Try it, and record the verdict. Raises OSError, and Replaced.
+
+    The same contents are not tried again if they have passed, or if another process has tried them meanwhile. If they
+    have failed, the reason may be gone: a busy machine, a full disk.
+    """
+    identity, sha256, version = verdicts.identity_of(binary.path), _hash(binary.path), shown(binary.version)
+    before = verdicts.same_as_before(identity, sha256, version, codex_home)
+    with verdicts.trying_alone(codex_home, PATIENCE + SCHEMA_PATIENCE):
+        verdict = verdicts.same_as_before(identity, sha256, version, codex_home)
+        if verdict is None or (verdict == before and not verdict.is_fit):
+            failed, why = run_self_test(binary, codex_home, environment)
+            verdict = Verdict(identity=identity, sha256=sha256, version=version, by=__version__, failed=failed, why=why)
+        if verdicts.identity_of(binary.path) != identity:
+            raise Replaced(f"cannot try {binary.path}: it was replaced meanwhile; try it again")
+        verdicts.record(verdict, codex_home)
     return verdict
 
 

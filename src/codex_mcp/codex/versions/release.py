@@ -25,8 +25,15 @@ class Unused(Struct, frozen=True):
     """What to do so that it, or another one in its place, is used."""
     is_newer: bool = False
     """Than the one that is used."""
-    untried: str | None = None
-    """Its path, if it has to be tried first."""
+    path: str | None = None
+    """Its path, if it would be used once it has passed a trial."""
+    has_failed: bool = False
+    """A trial. Servers do not try it again."""
+
+    @property
+    def untried(self) -> str | None:
+        """Its path, if it has to be tried first."""
+        return None if self.has_failed else self.path
 
 
 class Release(Struct, frozen=True):

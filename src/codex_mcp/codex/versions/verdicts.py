@@ -7,17 +7,21 @@ a verdict also belongs to the version that was found.
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from codex_mcp import __version__
-from codex_mcp.base.files import make_private_folder, read_if_there, write_whole
+from codex_mcp.base.files import make_private_folder, open_regular, read_if_there, write_whole
+from codex_mcp.base.locks import flocked
 from codex_mcp.codex.versions.verdict import Identity, Verdict
 
 FILE: Final = os.path.join("codex-mcp", "tried-codex.json")
+LOCK: Final = os.path.join("codex-mcp", "tried-codex.lock")
 
 KEPT: Final = 20
 """Verdicts, the newest. A new one comes with each release of Codex."""
@@ -43,6 +47,26 @@ def same_as_before(identity: Identity, sha256: str, version: str, codex_home: st
     """The verdict on another file with the same contents and version, as one on this file."""
     found = next((each for each in _all(codex_home) if (each.sha256, each.version) == (sha256, version)), None)
     return None if found is None else replace(found, identity=identity)
+
+
+@contextlib.contextmanager
+def trying_alone(codex_home: str, patience: float) -> Iterator[None]:
+    """Within this block no other process tries a Codex in this home: many servers start at once, and trials that run
+    at once take each other's time. Blocks. Raises OSError."""
+    path = os.path.join(codex_home, LOCK)
+    make_private_folder(os.path.dirname(path))
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    try:
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(flocked(descriptor, patience))
+            except TimeoutError:
+                raise
+            except OSError:  # a file system without locks
+                pass
+            yield
+    finally:
+        os.close(descriptor)
 
 
 def record(verdict: Verdict, codex_home: str) -> None:
