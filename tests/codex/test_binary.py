@@ -16,7 +16,7 @@ from codex_mcp.base.settings.kinds import Backend
 from codex_mcp.codex import binary
 from codex_mcp.codex.binary import Binary, Origin, find_codex, find_codex_soon
 from codex_mcp.codex.versions import verdicts
-from codex_mcp.codex.versions.measured import MEASURED, is_fit, shown
+from codex_mcp.codex.versions.measured import MEASURED, is_fit, parse_version, shown
 from codex_mcp.codex.versions.verdict import Verdict
 
 OWN = codex_cli_bin.bundled_codex_path()
@@ -180,6 +180,18 @@ def test_a_script_that_starts_another_version_than_when_it_was_tried_is_untried(
     program(real, "codex-cli 9.9.10")
     assert find_codex(settings(home=tmp_path), str(tmp_path)).untried == str(codex)
     assert find_codex(settings(codex, home=tmp_path), "").untried == str(codex)
+
+
+@pytest.mark.parametrize("release", ["0.163.0", "0.166.0"])
+def test_what_came_before_a_tested_release_was_not_tested(tmp_path: Path, release: str) -> None:
+    codex = program(tmp_path / "codex", f"codex-cli {release}-alpha.3")
+    found = find_codex(settings(home=tmp_path), str(tmp_path))
+    if is_fit(parse_version(release) or (0, 0, 0)):
+        assert (found.origin, found.untried) == (Origin.PACKAGE, str(codex))
+        assert f"is Codex {release}-alpha.3, which has not been tried yet" in found.notes[0]
+    else:
+        assert "and it ignores the model provider" in found.notes[0]
+    assert find_codex(settings(codex, home=tmp_path), "").untried == (str(codex) if release == "0.163.0" else None)
 
 
 def test_with_codex_version_tested_no_other_version_is_used(tmp_path: Path) -> None:

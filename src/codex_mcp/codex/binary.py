@@ -34,6 +34,7 @@ from codex_mcp.codex.versions.measured import (
     measured,
     old_range,
     parse_version,
+    preview_of,
     shown,
 )
 from codex_mcp.codex.versions.release import Unused
@@ -87,6 +88,9 @@ class Binary(Struct, frozen=True):
     tools_dir: str | None = None
     """A folder of its own programs (rg), for its PATH."""
 
+    preview: str = ""
+    """The suffix of its version (`-alpha.3`). Our tests ran with the release, which is another program."""
+
     is_old: bool = False
     """It runs as `codex mcp-server`."""
 
@@ -97,6 +101,15 @@ class Binary(Struct, frozen=True):
     """A Codex that has to be tried before it is used: this one, or a newer one on PATH."""
 
     unused: Unused | None = None
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether our tests ran with it, and everything works in it."""
+        return not self.preview and is_fit(self.version)
+
+    @property
+    def full_version(self) -> str:
+        return shown(self.version) + self.preview
 
     def search_path(self, search_path: str) -> str:
         """The PATH for this Codex, with its own tools first."""
@@ -153,7 +166,7 @@ def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tu
         found = _examined(path, Origin.PATH, PATH_PATIENCE if own is not None else None)
     except NoCodex as error:
         return None, Unused(str(error), "correct it, or do nothing", path=path)
-    if is_fit(found.version):
+    if found.is_fit:
         return found, None
     return _unmeasured(settings, found, path, own)
 
@@ -163,15 +176,15 @@ def _unmeasured(
 ) -> tuple[Binary | None, Unused | None]:
     """A Codex that is not known to be fit: one with exceptions, an older one, or one that has to be tried."""
     is_newer = own is not None and found.version > own.version
-    who = f"{path} is Codex {shown(found.version)}"
-    if (row := measured(found.version)) is not None:
+    who = f"{path} is Codex {found.full_version}"
+    if (row := measured(found.version)) is not None and row.exceptions:
         return None, Unused(f"{who}, and {row.exceptions[0]}", "update it", is_newer)
     if own is not None and found.version < own.version:
         return None, Unused(f"{who}, which is older", "update it, or do nothing")
     if settings.codex_version == TESTED:
         why = f"{who}, and codex_version = {TESTED} allows {fit_versions()}"
         return None, Unused(why, f"set codex_version to {NEWEST}, which tries it", is_newer)
-    verdict = verdict_on(found.path, settings.codex_home, shown(found.version))
+    verdict = verdict_on(found.path, settings.codex_home, found.full_version)
     if verdict is None:
         why = f"{who}, which has not been tried yet"
         return None, Unused(why, "run `codex-mcp doctor --self-test` to try it", is_newer, found.path)
@@ -195,20 +208,20 @@ def _of_setting(settings: CoreSettings, named: str, search_path: str) -> Binary:
         return msgspec.structs.replace(found, is_old=True)
     if settings.backend is Backend.MCP_SERVER:
         raise NoCodex(_not_old(named, found.version))
-    if is_fit(found.version) or settings.allow_untested_codex:
+    if found.is_fit or settings.allow_untested_codex:
         return found
-    if (row := measured(found.version)) is not None:
-        note = f"{named} is Codex {shown(found.version)}, and {row.exceptions[0]}; using it because you named it"
+    if (row := measured(found.version)) is not None and row.exceptions:
+        note = f"{named} is Codex {found.full_version}, and {row.exceptions[0]}; using it because you named it"
         return msgspec.structs.replace(found, notes=(note,))
     if found.version < OLDEST:
         raise NoCodex(
             f"cannot run {named}: it is Codex {shown(found.version)}, and the oldest that works here is "
             f"{shown(OLDEST)}; update it, or leave it out to use our own Codex"
         )
-    verdict = verdict_on(found.path, settings.codex_home, shown(found.version))
+    verdict = verdict_on(found.path, settings.codex_home, found.full_version)
     if verdict is not None and not verdict.is_fit:
         raise NoCodex(
-            f"cannot run {named}: Codex {shown(found.version)} failed the self-test ({verdict.failed}: "
+            f"cannot run {named}: Codex {found.full_version} failed the self-test ({verdict.failed}: "
             f"{verdict.why}); leave it out to use our own Codex"
         )
     return found if verdict is not None else msgspec.structs.replace(found, untried=found.path)
@@ -253,12 +266,14 @@ def _examined(path: str, origin: Origin, patience: float | None = None) -> Binar
     path = _behind_wrapper(os.path.realpath(path))
     root = os.path.dirname(os.path.dirname(path))
     package = _package_of(root)
-    version = parse_version(package.version) if package else _asked_version(path, patience or VERSION_PATIENCE)
+    said = package.version if package else _asked_version(path, patience or VERSION_PATIENCE)
+    version = parse_version(said)
     if version is None:
         raise NoVersion(path)
     tools = package.pathDir if package else "path" if os.path.basename(os.path.dirname(path)) == OLD_PLACE else None
     tools_dir = os.path.join(root, tools) if tools else None
-    return Binary(path, version, origin, tools_dir if tools_dir and os.path.isdir(tools_dir) else None)
+    tools_dir = tools_dir if tools_dir and os.path.isdir(tools_dir) else None
+    return Binary(path, version, origin, tools_dir, preview_of(said))
 
 
 def _package_of(root: str) -> _Package | None:
@@ -269,7 +284,8 @@ def _package_of(root: str) -> _Package | None:
         return None
 
 
-def _asked_version(path: str, patience: float) -> Version | None:
+def _asked_version(path: str, patience: float) -> str:
+    """What it says of its version; empty if it does not say it in time, or is no Codex."""
     try:
         process = subprocess.Popen(
             [path, "--version"],
@@ -279,14 +295,14 @@ def _asked_version(path: str, patience: float) -> Version | None:
             start_new_session=True,
         )
     except OSError:
-        return None
+        return ""
     with process:
         said = _output(process, time.monotonic() + patience)
         if said is None:
             # With its children: one of them may hold the pipe open.
             os.killpg(process.pid, signal.SIGKILL)
-            return None
-    return parse_version(said) if process.returncode == 0 and "codex" in said else None
+            return ""
+    return said if process.returncode == 0 and "codex" in said else ""
 
 
 def _output(process: subprocess.Popen[bytes], deadline: float) -> str | None:

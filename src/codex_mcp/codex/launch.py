@@ -64,7 +64,7 @@ def launcher(
             return _old(binary, config, child_environment, settings)
         arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
-        release = Release(shown(binary.version), binary.unused)
+        release = Release(binary.full_version, binary.unused)
         converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach, hidden, release))
         return CoreLaunch(argv, child_environment, converse, version=release.version, is_guarded=True)
 

@@ -25,7 +25,6 @@ from codex_mcp.cli.doctor.report import MARKS, PLAIN_MARKS, as_json, as_summary,
 from codex_mcp.cli.output import SCHEMA, print_json, print_text, terminal_width
 from codex_mcp.cli.state.folder import add_state_argument
 from codex_mcp.codex.binary import NoVersion, find_codex
-from codex_mcp.codex.versions.measured import shown
 from codex_mcp.config.load import likely_codex_home, load
 
 DESCRIPTION: Final = (
@@ -103,7 +102,7 @@ def _self_test(arguments: argparse.Namespace, environment: Mapping[str, str], cw
         found = find_codex(replace(settings, allow_untested_codex=True), search_path)
         if found.unused is not None and found.unused.path is not None:
             found = find_codex(replace(settings, codex_bin=found.unused.path, allow_untested_codex=True), search_path)
-        with _progress(f"trying Codex {shown(found.version)}"):
+        with _progress(f"trying Codex {found.full_version}"):
             return judge_trial(try_codex(found, settings.codex_home, environment))
     except NoVersion as exc:
         return judge_trial(record_no_version(exc, settings.codex_home))

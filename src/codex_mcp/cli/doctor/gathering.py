@@ -30,7 +30,7 @@ from codex_mcp.cli.state.folder import agents_in, readable
 from codex_mcp.codex.binary import Binary, Origin, find_codex
 from codex_mcp.codex.config.profiles import check_user_config, read_user_config
 from codex_mcp.codex.starting.first_start import LOCK_FILE
-from codex_mcp.codex.versions.measured import is_fit, is_old, measured, shown
+from codex_mcp.codex.versions.measured import is_old, measured
 from codex_mcp.codex.versions.verdicts import verdict_on
 from codex_mcp.config.load import Loaded, load
 from codex_mcp.execserver.sandbox.confinement import bubblewraps
@@ -101,7 +101,7 @@ def find(settings: CoreSettings, search_path: str) -> tuple[Binary | None, facts
     except NoCodex as exc:
         return None, facts.Codex(error=str(exc))
     return binary, facts.Codex(
-        shown(binary.version),
+        binary.full_version,
         binary.path,
         WHY[binary.origin],
         fitness=_fitness(binary, settings.codex_home),
@@ -112,10 +112,11 @@ def find(settings: CoreSettings, search_path: str) -> tuple[Binary | None, facts
 
 
 def _fitness(binary: Binary, codex_home: str) -> facts.Fitness:
-    row = measured(binary.version)
-    if row is not None:
-        return facts.Fitness.TESTED if is_fit(binary.version) else facts.Fitness.WITH_EXCEPTIONS
-    verdict = verdict_on(binary.path, codex_home, shown(binary.version))
+    if binary.is_fit:
+        return facts.Fitness.TESTED
+    if (row := measured(binary.version)) is not None and row.exceptions:
+        return facts.Fitness.WITH_EXCEPTIONS
+    verdict = verdict_on(binary.path, codex_home, binary.full_version)
     return facts.Fitness.UNTRIED if verdict is None or not verdict.is_fit else facts.Fitness.TRIED
 
 

@@ -33,7 +33,6 @@ from codex_mcp.codex.binary import NO_VERSION, Binary, NoVersion
 from codex_mcp.codex.supervisor import LOST
 from codex_mcp.codex.versions import verdicts
 from codex_mcp.codex.versions.contract import unfit
-from codex_mcp.codex.versions.measured import shown
 from codex_mcp.codex.versions.verdict import Verdict
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import HOST, ScriptedModel
@@ -307,7 +306,7 @@ def try_codex(binary: Binary, codex_home: str, environment: Mapping[str, str]) -
     The same contents are not tried again if they have passed, or if another process has tried them meanwhile. If they
     have failed, the reason may be gone: a busy machine, a full disk.
     """
-    identity, sha256, version = verdicts.identity_of(binary.path), _hash(binary.path), shown(binary.version)
+    identity, sha256, version = verdicts.identity_of(binary.path), _hash(binary.path), binary.full_version
     before = verdicts.same_as_before(identity, sha256, version, codex_home)
     with verdicts.trying_alone(codex_home, PATIENCE + SCHEMA_PATIENCE):
         verdict = verdicts.same_as_before(identity, sha256, version, codex_home)

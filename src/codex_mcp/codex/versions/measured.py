@@ -60,6 +60,12 @@ def old_range() -> str:
     return f"{shown(OLD_FROM)} up to, but not including, {shown(OLD_BELOW)}"
 
 
+def preview_of(text: str) -> str:
+    """The suffix of a version that came before its release, such as `-alpha.3`; empty if it is a release."""
+    found = re.search(r"\d+\.\d+\.\d+(-(?:alpha|beta|rc|dev|pre|nightly)[\w.]*)", text)
+    return found[1] if found else ""
+
+
 def shown(version: Version) -> str:
     return ".".join(map(str, version))
 
