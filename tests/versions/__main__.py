@@ -86,7 +86,7 @@ def environment_with(folder: Path) -> Path:
     own = packages / "codex_cli_bin"
     for path in ours.iterdir():
         if path.name != own.name:
-            (packages / path.name).symlink_to(path)
+            same_files(path, packages / path.name)
     own.mkdir()
     shutil.copy(ours / "codex_cli_bin/__init__.py", own)
     for path in vendor.iterdir():
@@ -96,6 +96,14 @@ def environment_with(folder: Path) -> Path:
         if not (programs / path.name).exists():
             link(path, programs / path.name, programs)
     return programs / "python"
+
+
+def same_files(path: Path, copy: Path) -> None:
+    """The same files under another name. No links to other folders: a sandbox shows only the folders of this Python."""
+    if path.is_dir():
+        shutil.copytree(path, copy, symlinks=True, copy_function=os.link, dirs_exist_ok=True)
+    else:
+        os.link(path, copy)
 
 
 def link(path: Path, copy: Path, programs: Path) -> None:
