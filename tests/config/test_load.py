@@ -276,3 +276,13 @@ def test_a_variable_that_is_misspelt_is_a_warning(tmp_path: Path) -> None:
         "the environment variable CODEX_MCP_WEATHER has no effect: there is no such setting; "
         "`codex-mcp config` lists all settings",
     )
+
+
+def test_of_codex_version_and_its_older_name_the_nearer_one_counts(world: World) -> None:
+    table(world.home_file, 'codex_bin = "/old/codex"')
+    assert world.load().settings.core.named_codex == "/old/codex"
+    assert world.load(CODEX_MCP_CODEX_VERSION="newest").settings.core.named_codex is None
+    assert world.load("--codex-version", "/new/codex").settings.core.named_codex == "/new/codex"
+    assert world.load("--codex-bin", "/own", CODEX_MCP_CODEX_VERSION="tested").settings.core.named_codex == "/own"
+    table(world.home_file, 'codex_bin = "/old/codex"\ncodex_version = "newest"')
+    assert world.load().settings.core.named_codex == "/old/codex"

@@ -113,7 +113,7 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     """Load the settings. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
     here = _Surroundings(environ, cwd, _home(environ), _atm_home(environ))
     warnings: list[str] = []
-    layers = _layers(flags, here, warnings)
+    layers = _with_one_codex(_layers(flags, here, warnings))
     sources = combined(layers)
     for name, value in _defaults(here).items():
         sources.setdefault(name, Sourced(value, DEFAULT))
@@ -154,6 +154,18 @@ def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str])
         warnings += ignored
         from_repo = [harmless]
     return [*from_home, *from_repo, *nearer]
+
+
+def _with_one_codex(layers: list[Layer]) -> list[Layer]:
+    """`codex_bin` is the older name of `codex_version`: the nearer of the two counts, in one place the older one."""
+    for number, layer in reversed(list(enumerate(layers))):
+        if "codex_bin" in layer.values:
+            break
+        if "codex_version" in layer.values:
+            for farther in layers[:number]:
+                farther.values.pop("codex_bin", None)
+            break
+    return layers
 
 
 def _settings(layers: Sequence[Layer], here: _Surroundings) -> Settings:
