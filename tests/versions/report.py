@@ -29,8 +29,9 @@ class Report:
 
     @property
     def is_fit(self) -> bool:
-        """Whether everything passed, and with this version."""
-        return self.ran[self.version] > 0 and not any(suite.failed or not suite.passed for suite in self.suites)
+        """Whether everything passed, and with this version alone."""
+        is_alone = self.ran[self.version] > 0 and self.ran.keys() <= {self.version, OLD}
+        return is_alone and not any(suite.failed or not suite.passed for suite in self.suites)
 
     def text(self) -> str:
         """The table."""

@@ -31,6 +31,8 @@ def test_a_version_is_fit_if_everything_passed_and_it_really_ran() -> None:
     assert Report("1.2.3", [good], Counter({"1.2.3": 1}), []).is_fit
     assert not Report("1.2.3", [good, bad], Counter({"1.2.3": 1}), []).is_fit
     assert not Report("1.2.3", [good], Counter({"1.2.4": 9}), []).is_fit
+    assert Report("1.2.3", [good], Counter({"1.2.3": 1, "0.153.4": 1}), []).is_fit
+    assert not Report("1.2.3", [good], Counter({"1.2.3": 1, "1.2.4": 1}), []).is_fit
     assert not Report("1.2.3", [Suite("a", 0, ())], Counter({"1.2.3": 1}), []).is_fit
 
 
