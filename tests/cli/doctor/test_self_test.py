@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.base.tasks import spawn
 from codex_mcp.cli.doctor.self_test import FIRST, SECOND, Replaced, run_self_test, try_codex
 from codex_mcp.codex.binary import Binary, find_codex
 from codex_mcp.codex.versions.verdicts import record, trying_alone, verdict_on
@@ -95,7 +96,8 @@ async def test_one_that_another_process_tries_meanwhile_is_not_tried_again(tmp_p
     verdict = await asyncio.to_thread(try_codex, found(path, tmp_path), str(tmp_path), os.environ)
     (tmp_path / "tried").unlink()
     with trying_alone(str(tmp_path), 1.0):
-        waiting = asyncio.create_task(asyncio.to_thread(try_codex, found(path, tmp_path), str(tmp_path), os.environ))
+        second = asyncio.to_thread(try_codex, found(path, tmp_path), str(tmp_path), os.environ)
+        waiting = spawn(second, name="the second trial")
         await until(lambda: opened_here("tried-codex.lock") == len(["this test", "the thread"]))
         record(replace(verdict, failed="steer"), str(tmp_path))
     assert (await waiting).failed == "steer"
