@@ -10,11 +10,11 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.clients.anthropic_model import Step, Use, Used
+from tests.support.clients.anthropic_model import Plan, Step, Use, Used
 from tests.support.clients.chat_model import ChatModel
 from tests.support.clients.command_lines import CLIENTS, NOT_OUTSIDE, WITH_TOKEN, entry_on_stdio, entry_over_http
 from tests.support.clients.judges import run, started
-from tests.support.clients.scenarios import check, play
+from tests.support.clients.scenarios import check, check_long, play, read_long
 from tests.support.http.http_server import http_server
 from tests.support.http.raw_http import TOKEN
 from tests.support.processes import commands_at, ended
@@ -26,6 +26,9 @@ UNASKED = "no one could be asked"
 ANSWERS_ITSELF = ["copilot"]
 """Clients that declare that they ask a person, and decline in the place of one if there is none."""
 
+HOLDS_LESS = ["qwen", "copilot", "cline"]
+"""Clients that lose a part of a long result, and of a shorter one than others."""
+
 
 def tokens(folder: Path) -> list[str]:
     """The flags of a server that wants the token."""
@@ -35,16 +38,20 @@ def tokens(folder: Path) -> list[str]:
     return ["--tokens", str(file)]
 
 
-async def played(client: str, server: Json, setup: Setup) -> list[str]:
+async def shown_by(client: str, server: Json, setup: Setup, plan: Plan) -> list[str]:
     """Run the client to its end; return what its model was shown."""
-    async with ChatModel(play) as model:
+    async with ChatModel(plan) as model:
         argv, environment = CLIENTS[client](server, model, setup.home)
         ended = await run(argv, setup, NOT_OUTSIDE | WITH_TOKEN | environment)
         assert ended.code == 0, ended.stderr
-        shown = [each.text for each in model.used]
-        assert shown[0].count("first") == 1, "an answer is told once, in the text or in the structured content"
-        assert any(UNASKED in each for each in shown) is (client not in ANSWERS_ITSELF)
-        return shown
+        return [each.text for each in model.used]
+
+
+async def played(client: str, server: Json, setup: Setup) -> list[str]:
+    shown = await shown_by(client, server, setup, play)
+    assert shown[0].count("first") == 1, "an answer is told once, in the text or in the structured content"
+    assert any(UNASKED in each for each in shown) is (client not in ANSWERS_ITSELF)
+    return shown
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -53,6 +60,14 @@ async def test_its_model_continues_a_thread_and_is_told_everything_once_on_stdio
         setup = Setup(tmp_path, model.codex_overrides())
         setup.make()
         assert check(await played(client, entry_on_stdio(client, setup), setup)) == []
+
+
+@pytest.mark.parametrize("client", HOLDS_LESS)
+async def test_its_model_reads_a_long_answer_part_by_part(tmp_path: Path, client: str) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides())
+        setup.make()
+        check_long(await shown_by(client, entry_on_stdio(client, setup), setup, read_long))
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -21,7 +21,12 @@ def test_a_client_may_append_the_name_of_the_server(name: str) -> None:
 def test_any_other_client_is_unknown_and_gets_what_is_safe_for_all(name: str) -> None:
     assert known_client(name) is UNKNOWN
     assert UNKNOWN.shows is Shows.UNKNOWN
-    assert UNKNOWN.chars == min(client.chars for client in CLIENTS.values())
+
+
+def test_an_unknown_client_gets_as_much_as_codex_and_only_clients_with_a_name_of_their_own_get_less() -> None:
+    assert UNKNOWN.chars == CLIENTS["codex-mcp-client"].chars
+    holding_less = {name for name, client in CLIENTS.items() if client.chars < UNKNOWN.chars}
+    assert holding_less == {"qwen-cli-mcp-client", "copilot-cli", "cline", "@cline/core"}
 
 
 def test_frameworks_with_the_name_of_their_sdk_are_as_unknown_but_get_no_events() -> None:

@@ -28,7 +28,8 @@ class Shows(StrEnum):
 class KnownClient(Struct, frozen=True):
     shows: Shows = Shows.UNKNOWN
     chars: int = 36_000
-    """The longest answer that one result holds; the rest is fetched."""
+    """The bytes in JSON of the longest answer that one result holds; the rest is fetched. Clients count the whole
+    result, so some room is left for its other fields."""
     with_progress: float | None = 240
     """Seconds after which a call with a progress token returns `running`; None: never. A margin is left for the answer
     to arrive."""
@@ -51,7 +52,9 @@ UNKNOWN: Final = KnownClient(gives_up_silently=True, takes_events=True)
 """A program that was written for `codex mcp-server` may need its events.
 
 Cursor and others give up at 300 s, with or without progress. A client that sends no progress token most likely uses
-the TypeScript SDK's default of 60 s. Codex, as a client, holds the least of a long answer."""
+the TypeScript SDK's default of 60 s. A long answer is cut as for Codex. Clients that hold less are known by their
+names; the SDKs, on which the unknown ones are built, have no limit, and a program that does not ask for the rest of an
+answer would lose more of it."""
 
 CLIENTS: Final[Mapping[str, KnownClient]] = {
     # No limit while there is progress; silent calls over stdio end after 30 minutes. It moves a result of more than
@@ -72,13 +75,15 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     # The Python SDK's own name. Its first generation writes 41 kB of warnings about the events of one short turn.
     "mcp": KnownClient(gives_up_silently=True),
     "gemini-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
-    # 0.15 shows the text, 0.24 both.
-    "qwen-cli-mcp-client": KnownClient(Shows.TEXT_OR_BOTH, 36_000, keeps_server=True),
+    # 0.15 shows the text, 0.24 both. It moves a result of more than 28,000 characters into a file, and shows 2,000.
+    "qwen-cli-mcp-client": KnownClient(Shows.TEXT_OR_BOTH, 25_000, keeps_server=True),
     "opencode": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
-    "copilot-cli": KnownClient(Shows.BOTH, 36_000, hangs_up_to_cancel=True, keeps_server=True),
-    # The extension of VS Code, and the command line.
-    "cline": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
-    "@cline/core": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
+    # It moves a result of more than 20,480 bytes into a file, and shows 500 characters.
+    "copilot-cli": KnownClient(Shows.BOTH, 18_000, hangs_up_to_cancel=True, keeps_server=True),
+    # The extension of VS Code, and the command line. Of a result with more than 8,000 characters of JSON, it takes the
+    # middle out.
+    "cline": KnownClient(Shows.BOTH, 6_000, keeps_server=True),
+    "@cline/core": KnownClient(Shows.BOTH, 6_000, keeps_server=True),
     # The Inspector shows a person the whole result; Ctrl-C closes its connection.
     "inspector-cli": KnownClient(hangs_up_to_cancel=True, takes_events=True, takes_links=True),
 }

@@ -17,6 +17,12 @@ MOST_WAITS = 40
 
 PAUSE = "That was a pause."
 
+LONG = [f"{number} 漢字, é, and a few words more" for number in range(1_500)]
+"""Lines of an answer that is longer than what one result holds."""
+
+OFFSET = re.compile(r'offset\\?": ?(\d+)')
+"""Where the rest of an answer begins. Some models see JSON within JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class Collect:
@@ -98,6 +104,23 @@ def check(shown: list[str]) -> list[str]:
         assert len(mine) == number, f"{name}: the life ended too early, with {mine}"
         assert scenario.is_right(mine), f"{name}: the model was shown {mine}"
     return shown
+
+
+async def read_long(used: list[Used]) -> Step:
+    """The model asks for a long answer, and for the rest of it for as long as it is shown where that begins."""
+    shown = [each.text for each in used]
+    if not shown:
+        return say("\n".join(LONG))
+    rest = OFFSET.search(shown[-1])
+    if rest is None:
+        return Say("done")
+    return Use("codex_wait", {"threadIds": [THREAD.findall(shown[-1])[-1]], "offset": int(rest[1])})
+
+
+def check_long(shown: list[str]) -> None:
+    """Whether the model was shown each line once, in order and whole."""
+    assert len(shown) > 1, "the answer fits into one result"
+    assert re.findall(r"\d+ 漢字[^\\\n]*", "\n".join(shown)) == LONG
 
 
 def as_json() -> list[Json]:

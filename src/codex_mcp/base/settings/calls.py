@@ -61,8 +61,9 @@ class CallSettings(Struct, frozen=True, kw_only=True):
     max_answer_chars: int | None = setting(
         None, count(0, 1_000_000_000, zero="never"), "CHARS", "cut a longer answer after a line", shown="by client"
     )
-    """The result says how to get the rest. By default 60,000 for Claude Code and 36,000 for others. A character counts
-    as the bytes that it takes in JSON. An answer with an `output-schema` is never cut."""
+    """The result says how to get the rest. By default 60,000 for Claude Code, 25,000 for Qwen Code, 18,000 for Copilot
+    CLI, 6,000 for Cline and 36,000 for others. A character counts as the bytes that it takes in JSON. An answer with an
+    `output-schema` is never cut."""
 
     prices: tuple[str, ...] = setting((), prices, "MODEL=INPUT/CACHED/OUTPUT", "what a million tokens of a model cost")
     """Then results, `codex_threads` and `codex_status` say what was spent. `*` stands for every other model."""
