@@ -96,6 +96,8 @@ class Record:
         self._is_review = is_review
         self.activity = "starting"
         self.failure: str | None = None
+        """Why it failed, without anything that the agent said: what a log may have."""
+        self._last_words = ""
         self.warnings: tuple[str, ...] = ()
         self.timed_out = False
         self._stopped_because: str | None = None
@@ -238,7 +240,8 @@ class Record:
             said = f" Its last message: {self._message}" if self._message else ""
             unfinished = "".join(self._unfinished)
             saying = f" Its unfinished message: {unfinished}" if unfinished else ""
-            self.fail(f"{self._stopped_because}{said}{saying}")
+            self.fail(self._stopped_because)
+            self._last_words = said + saying
             self.timed_out = self._out_of_time
 
     def refused_by_account(self) -> None:
@@ -252,7 +255,7 @@ class Record:
     def outcome(self, thread_id: str, now: float) -> Outcome:
         content = self._message
         if self._status is Status.FAILED:
-            content = self.failure or ""
+            content = f"{self.failure or ''}{self._last_words}"
         elif self._status is Status.INTERRUPTED:
             content = "\n\n".join(said for said in (self._message, "".join(self._unfinished)) if said)
         return Outcome(

@@ -314,7 +314,8 @@ class Turn:
     def _log_end(self, outcome: Outcome) -> None:
         with about_only(self.subject):
             name = self.place.turn_id or "that never began"
-            why = f": {outcome.content[:LOGGED_CHARS]}" if outcome.status is Status.FAILED else ""
+            failure = self.answer.record.failure or ""
+            why = f": {failure[:LOGGED_CHARS]}" if outcome.status is Status.FAILED else ""
             level = logging.WARNING if self.record.timed_out else logging.INFO
             ended = "timed out" if self.record.timed_out else outcome.status
             logger.log(level, "turn %s %s after %.1f s%s", name, ended, outcome.seconds, why)

@@ -43,6 +43,8 @@ async def test_what_the_agent_has_begun_to_say_is_part_of_the_answer(team: Team)
     async with team("--timeout", SECONDS, script=TEAM_SCRIPT) as (server, _model):
         result = await server.run("codex", {"prompt": "[[scene: unfinished]]", "identity": "arch"})
         assert "which is its time limit. Its unfinished message: Half of a sentence" in refusal(result)
+        assert "which is its time limit." in server.log
+        assert "Half of a sentence" not in server.log
 
 
 @requirement("FR-14.3")
