@@ -101,6 +101,18 @@ async def test_only_the_local_user_is_the_lead_that_a_configuration_names(tmp_pa
         assert (await team.team.mail.mailbox("boss", "local", is_sender=True)).identity == "boss"
 
 
+async def test_a_lead_with_a_name_of_its_own_gets_answers_once_it_has_written(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as team:
+        mail, arch = team.team.mail, (await team.start("arch", principal="other")).mailbox
+        await mail.mailbox("lead-b", "other", is_sender=False)
+        with pytest.raises(UnknownRecipient, match="has no lead-b"):
+            await mail.send(arch, "lead-b", Outgoing(text="Done."))
+        lead = await mail.mailbox("lead-b", "other", is_sender=True)
+        await mail.send(lead, "arch", Outgoing(text="Tell me."))
+        await mail.send(arch, "lead-b", Outgoing(text="Done."))
+        assert [each.text for each in (await mail.unread(lead, 9)).messages] == ["Done."]
+
+
 async def test_an_unknown_recipient_is_refused_with_the_agents_that_have_no_inbox(tmp_path: Path) -> None:
     async with local_team(tmp_path, auto_mail=False) as team:
         arch, _ = await team.start("arch"), await team.start("dev")
