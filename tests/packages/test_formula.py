@@ -77,7 +77,7 @@ def test_an_unknown_placeholder_is_an_error() -> None:
 
 def test_what_it_installs_is_locked_as_everywhere() -> None:
     """Each entry of requirements/runtime.txt is one of lock.txt, with its hashes, and every dependency has one."""
-    assert "requirements/runtime.txt" in TEMPLATE.read_text()
+    assert '"--require-hashes", "--requirement", "requirements/runtime.txt"' in TEMPLATE.read_text()
     runtime, lock = (entries((ROOT / f"requirements/{name}.txt").read_text()) for name in ("runtime", "lock"))
     assert {name: entry for name, entry in runtime.items() if lock.get(name) != entry} == {}
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
