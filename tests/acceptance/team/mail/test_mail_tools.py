@@ -168,6 +168,7 @@ async def test_the_lead_has_a_mailbox_before_any_agent_runs(team: Team) -> None:
         assert (found["from"], found["metadata"]["atm"]["messageId"]) == ("team-lead", sent["message_id"])
 
 
+@requirement("FR-4.3")
 async def test_urgent_mail_is_listed_first_and_says_so(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         await server.start(say("one"), identity="arch")

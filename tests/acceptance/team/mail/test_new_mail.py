@@ -18,7 +18,7 @@ from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import Setup
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import put, record, unread
-from tests.support.team.scenes import TEAM_SCRIPT
+from tests.support.team.scenes import TEAM_SCRIPT, gate
 from tests.support.team.team_server import TeamServer, say
 
 __all__ = ["codex_flags", "team"]
@@ -97,6 +97,23 @@ async def test_both_come_before_the_agent_gets_its_mail(team: Team) -> None:
         model.release("letter")
 
 
+async def test_both_come_first_also_where_nothing_is_watched_yet(team: Team) -> None:
+    async with team("--mail-poll-interval-ms", "3600000", script=TEAM_SCRIPT) as (server, model):
+        await asked(server, "logging/setLevel", level="info")
+        await asked(server, "resources/subscribe", uri="codex://mail/arch")
+        turn = server.call("codex", {"prompt": gate("turn"), "identity": "arch"})
+        await model.wait_for_gate("turn")
+        put(server, "arch", record("[[scene: gate name=letter]]", 1))  # the first file of the team
+        model.release("turn")
+        await server.result(turn)
+        await model.wait_for_gate("letter")
+        await server.result(server.request("ping"))
+        assert {"uri": "codex://mail/arch"} in told(server, UPDATED)
+        assert any("arch has 1 new message from lead" in each["data"] for each in told(server, MESSAGE))
+        model.release("letter")
+
+
+@requirement("FR-8.2")
 async def test_a_mailbox_can_be_followed_before_its_agent_and_its_folder_exist(team: Team) -> None:
     async with team("--mail-poll-interval-ms", "1000", script=TEAM_SCRIPT) as (server, _model):
         await asked(server, "resources/subscribe", uri="codex://mail/later")
