@@ -127,7 +127,7 @@ async def test_the_log_shows_only_the_beginning_of_what_a_client_says(
 ) -> None:
     caplog.set_level(logging.INFO, "codex_mcp")
     async with memory_session(tmp_path) as (client, _):
-        await client.ask("tools/call", {"name": "x" * 100_000}, request_id="y" * 100_000)
+        await client.ask("tools/call", {"name": "x" * 100_000}, request_id="y" * 1_000)
         info = {"name": "z" * 100_000, "version": "1"}
         await client.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
     assert len(caplog.messages) == 3

@@ -9,7 +9,7 @@ import sys
 
 from codex_mcp.cli.main import main
 from codex_mcp.relay.frames import Ack, Data, Frame, Resume, decode, encode
-from codex_mcp.rendezvous import relay
+from codex_mcp.rendezvous import serve
 from codex_mcp.rendezvous.routes import Outgoing, Routes, Socket
 
 
@@ -48,5 +48,5 @@ def forged(socket: Socket, sent: Frame) -> list[Outgoing]:
 
 
 if __name__ == "__main__":
-    vars(relay)["Routes"] = HostileRoutes  # the class of which the relay makes its table
+    vars(serve)["Routes"] = HostileRoutes  # the class of which the server makes its table
     sys.exit(main(sys.argv[1:]))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from codex_mcp.cli.main import main
 from codex_mcp.relay.frames import Frame, Reset, encode, read_header
-from codex_mcp.rendezvous import relay
+from codex_mcp.rendezvous import serve
 from codex_mcp.rendezvous.routes import Outgoing, Routes, Socket
 
 ORDER = Path(os.environ["HOME"]) / "order"
@@ -67,5 +67,5 @@ class ResettingRoutes(Routes):
 
 
 if __name__ == "__main__":
-    vars(relay)["Routes"] = ResettingRoutes  # the class of which the relay makes its table
+    vars(serve)["Routes"] = ResettingRoutes  # the class of which the server makes its table
     sys.exit(main(sys.argv[1:]))
