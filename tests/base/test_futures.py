@@ -77,3 +77,14 @@ async def test_without_a_result_the_time_limit_counts_and_a_cancellation_always_
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()
+
+
+async def test_whoever_waits_goes_on_after_the_next_event() -> None:
+    waiters = Waiters()
+    tasks = TaskSet()
+    waiting = [tasks.spawn(waiters.wait(), name="waiting") for _ in range(2)]
+    waiters.tell()
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in waiting), "they have not begun to wait"
+    waiters.tell()
+    await asyncio.gather(*waiting)

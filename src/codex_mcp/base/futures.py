@@ -42,6 +42,12 @@ class Waiters(Struct, eq=False):
         self._waiting = [each for each in self._waiting if not each.done()]
         self._waiting.append(waiter)
 
+    async def wait(self) -> None:
+        """Return after the next event."""
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        self.add(waiter)
+        await waiter
+
     def tell(self) -> None:
         """The event has happened: resolve all of them."""
         waiting, self._waiting = self._waiting, []

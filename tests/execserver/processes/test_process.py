@@ -5,10 +5,10 @@ import time
 import pytest
 
 from codex_mcp.execserver.processes import process as module
+from codex_mcp.execserver.processes.pacing import SETTLING_BYTES
 from codex_mcp.execserver.processes.process import (
     CHUNK_BYTES,
     RETAINED_BYTES,
-    SETTLING_BYTES,
     Audience,
     Process,
     Sandboxing,

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from codex_mcp.execserver.processes import process
+from codex_mcp.execserver.processes import pacing
 from codex_mcp.execserver.processes import processes as module
 from codex_mcp.execserver.processes.processes import Processes
 from codex_mcp.execserver.sandbox.confinement import Confinement
@@ -71,10 +71,10 @@ async def test_a_write_without_an_id_is_written_each_time() -> None:
 
 
 async def test_who_answers_every_write_is_read_at_once_however_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "BUSY_PAUSE", 3600.0)  # a rest would be seen
+    monkeypatch.setattr(pacing, "BUSY_PAUSE", 3600.0)  # a rest would be seen
     async with a_session() as (processes, client):
         processes.start(shell("p", "cat", pipe_stdin=True))
-        for number in range(3 * process.BUSY_READS):
+        for number in range(3 * pacing.BUSY_READS):
             processes.write(WriteProcess("p", "eA==", str(number)))
             await client.until_true(lambda number=number: len(client.messages) > number)  # type: ignore[misc]
 

@@ -1,10 +1,6 @@
 """One running child: reads, numbers and sends its output, detects its end, and signals it.
 
-    reading stops while                                    so that
-    -----------------------------------------------------  ------------------------------------------
-    the client's socket is full                            a slow client slows the child down
-    no client is connected and the log is full             a client that returns has missed nothing
-
+`pacing` decides when its output is read: a slow client slows the child down, and one that returns has missed nothing.
 Events are sent in the order of their numbers. After a client has returned, they are held until it has read what it
 missed (`process/read`), or for a moment, and then continue where the last connection stopped.
 """
@@ -21,11 +17,12 @@ from typing import Final
 
 import msgspec
 
-from codex_mcp.base.futures import resolve
+from codex_mcp.base.futures import Waiters
 from codex_mcp.execserver.envelope import SendMessage, encode_notification
 from codex_mcp.execserver.launch import Child, reap, set_size
 from codex_mcp.execserver.processes.interrupts import press_keys, signal_members
 from codex_mcp.execserver.processes.output import Event, OutputLog, looks_denied
+from codex_mcp.execserver.processes.pacing import Pacing
 from codex_mcp.execserver.processes.stdin import Stdin
 from codex_mcp.wire.exec.base64 import encode_base64_bytes
 from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessExited
@@ -38,10 +35,7 @@ RETAINED_CHUNKS: Final = 50_000
 """What can be read again, per process; the real server's numbers, which clients rely on."""
 
 SETTLING: Final = 0.1
-SETTLING_BYTES: Final = 256 * 1024
-SETTLING_COST: Final = 4 * 1024
-"""A client that has just read what it missed may not have processed it yet, and Codex fails a process if more than
-1 MiB or 256 events arrive meanwhile. So it is first sent only this much, and a small event counts as SETTLING_COST."""
+"""Seconds in which a client that has read what it missed is sent only a little."""
 
 TERMINAL_READS: Final = 16
 """A terminal returns 4 KiB at a time; this many reads make one chunk."""
@@ -51,11 +45,6 @@ LAST_READS: Final = 16
 
 READS_AT_ONCE: Final = 4
 """Full chunks read from one process before others have their turn."""
-
-BUSY_READS: Final = 8
-BUSY_PAUSE: Final = 0.001
-"""A child that writes in small pieces would wake us for each. After this many short reads in a row, reading pauses for
-a millisecond, and the pipe collects what it writes. Answers to what a client writes do not count."""
 
 TERMINAL_KILLED: Final = 1
 """The exit code of a child on a terminal that a signal ended, as in 0.166.0; on pipes it is 128 + the signal."""
@@ -104,25 +93,23 @@ class Process:
         self._sandboxing = sandboxing
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
-        self.is_terminal = child.stderr is None
         self.stdin = Stdin(child.stdin, is_terminal=self.is_terminal) if child.stdin is not None else None
         self._streams = {child.stdout: OutputStream.PTY if self.is_terminal else OutputStream.STDOUT}
         if child.stderr is not None:
             self._streams[child.stderr] = OutputStream.STDERR
-        self._reading: set[int] = set()
-        self._may_read = False
-        self._short_reads = 0
-        self._last_read = 0.0
+        self._pacing = Pacing(is_live=audience.send is not None)
         self._rest: asyncio.TimerHandle | None = None
-        self._is_live = audience.send is not None
         self._settling: asyncio.TimerHandle | None = None
-        self._credit = 0
-        self._waiters: set[asyncio.Future[None]] = set()
+        self._news = Waiters()
         self.was_terminated = False
         name = msgspec.json.encode(process_id)
         self._head = b'{"method":"process/output","params":{"processId":' + name + b',"seq":'
         self._loop.add_reader(child.pidfd, self._ended)
         self._choose_reading()
+
+    @property
+    def is_terminal(self) -> bool:
+        return self._child.stderr is None
 
     @property
     def is_running(self) -> bool:
@@ -131,20 +118,18 @@ class Process:
     @property
     def is_reading(self) -> bool:
         """Whether output is read; if not, the child blocks once its pipe is full."""
-        return bool(self._reading)
+        return self._pacing.is_reading
 
     def was_read(self, through: int) -> None:
         """A read returned everything up to this number; events held for that can be sent now."""
-        if not self._is_live and self._audience.send is not None:
+        if not self._pacing.is_live and self._audience.send is not None:
             self.log.mark_sent(through)
-            self._credit = SETTLING_BYTES
+            self._pacing.settle()
             self._settling = self._loop.call_later(SETTLING, self._settled)
             self.go_live()
 
     def _settled(self) -> None:
-        if self._settling is not None:
-            self._settling.cancel()
-        self._settling = None
+        self._pacing.settled()
         self._choose_reading()
 
     async def wait_for_news(self, after: int, timeout: float) -> None:
@@ -152,12 +137,7 @@ class Process:
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not self.log.has_news(after):
-                    waiter = self._loop.create_future()
-                    self._waiters.add(waiter)
-                    try:
-                        await waiter
-                    finally:
-                        self._waiters.discard(waiter)
+                    await self._news.wait()
 
     def interrupt(self) -> None:
         if self._sandboxing is Sandboxing.BUBBLEWRAP:
@@ -174,7 +154,7 @@ class Process:
             for number in pressed:
                 signal_members(self._child.pid, number)
         room = self.stdin.write(data)
-        self._short_reads = 0  # its next output may be an answer that is waited for
+        self._pacing.was_written_to()
         return room
 
     def terminate(self) -> bool:
@@ -196,18 +176,18 @@ class Process:
     def audience_changed(self) -> None:
         """The client connected, disconnected, became too slow, or has caught up."""
         if self._audience.send is None:
-            self._is_live = False
-            self._settled()
-        else:
-            self._choose_reading()
+            self._pacing.client_left()
+            if self._settling is not None:
+                self._settling.cancel()
+        self._choose_reading()
 
     def go_live(self) -> None:
         """Send what has not been sent, and from now on every event at once."""
-        if self._is_live or self._audience.send is None:
+        if self._pacing.is_live or self._audience.send is None:
             return
         for event in self.log.unsent():
             self._send(event)
-        self._is_live = True
+        self._pacing.go_live()
         self._choose_reading()
 
     def _signal(self, number: signal.Signals) -> None:
@@ -216,17 +196,17 @@ class Process:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, number)
 
+    @property
+    def _may_read(self) -> bool:
+        return self._pacing.may_read(has_room=self.log.has_room(CHUNK_BYTES), is_full=self._audience.is_full)
+
     def _choose_reading(self) -> None:
-        has_credit = self._settling is None or self._credit > 0
-        has_room = has_credit if self._is_live else self.log.has_room(CHUNK_BYTES)
-        self._may_read = has_room and not self._audience.is_full
-        wanted = self._may_read and self._rest is None
-        for fd in list(self._streams):
-            if wanted and fd not in self._reading:
-                self._reading.add(fd)
+        if not self._pacing.choose(has_room=self.log.has_room(CHUNK_BYTES), is_full=self._audience.is_full):
+            return
+        for fd in self._streams:
+            if self._pacing.is_reading:
                 self._loop.add_reader(fd, self._readable, fd)
-            elif not wanted and fd in self._reading:
-                self._reading.discard(fd)
+            else:
                 self._loop.remove_reader(fd)
 
     def _readable(self, fd: int) -> None:
@@ -234,20 +214,12 @@ class Process:
             size = self._read_once(fd)
             if size < CHUNK_BYTES or not self._may_read:
                 break
-        if 0 < size < CHUNK_BYTES // 2:
-            self._rest_if_busy()
-
-    def _rest_if_busy(self) -> None:
-        now = self._loop.time()
-        self._short_reads = self._short_reads + 1 if now - self._last_read < BUSY_PAUSE else 0
-        self._last_read = now
-        if self._short_reads >= BUSY_READS and self._rest is None:
-            self._rest = self._loop.call_later(BUSY_PAUSE, self._rested)
+        if 0 < size < CHUNK_BYTES // 2 and (rest := self._pacing.was_short(self._loop.time())):
+            self._rest = self._loop.call_later(rest, self._rested)
             self._choose_reading()
 
     def _rested(self) -> None:
-        self._rest = None
-        self._last_read = self._loop.time()
+        self._pacing.rested(self._loop.time())
         self._choose_reading()
 
     def _read_once(self, fd: int) -> int:
@@ -261,12 +233,12 @@ class Process:
             self._end_of(fd)
             return 0
         event = self.log.append(self._streams[fd], data)
-        if self._is_live:
+        if self._pacing.is_live:
             self._send(event)
-            self._credit -= max(len(data), SETTLING_COST)
-        if not self._is_live or self._settling is not None:
+            self._pacing.was_sent(len(data))
+        if not self._pacing.is_live or self._pacing.is_settling:
             self._choose_reading()
-        self._wake()
+        self._news.tell()
         return len(data)
 
     def _read_terminal(self, fd: int) -> bytes:
@@ -278,9 +250,7 @@ class Process:
 
     def _end_of(self, fd: int) -> None:
         del self._streams[fd]
-        if fd in self._reading:
-            self._reading.discard(fd)
-            self._loop.remove_reader(fd)
+        self._loop.remove_reader(fd)
         os.close(fd)
         self._close_if_done()
 
@@ -329,13 +299,9 @@ class Process:
         self._publish(closed)
 
     def _publish(self, event: Event) -> None:
-        if self._is_live:
+        if self._pacing.is_live:
             self._send(event)
-        self._wake()
-
-    def _wake(self) -> None:
-        for waiter in self._waiters:
-            resolve(waiter, None)
+        self._news.tell()
 
     def _send(self, event: Event) -> None:
         send = self._audience.send
