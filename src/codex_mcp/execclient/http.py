@@ -20,6 +20,7 @@ from codex_mcp.execclient.errors import BodyLost, ExecServerError
 from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES, Flow
 from codex_mcp.execclient.link import Link, outcome_unknown
 from codex_mcp.rpc.errors import ConnectionLost
+from codex_mcp.rpc.watermark import Watermark
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64, encode_base64
 from codex_mcp.wire.exec.http import BodyDelta, HttpHeader, HttpRequest, HttpResponse, RedirectPolicy
 
@@ -54,7 +55,7 @@ class HttpBody:
         self._next_seq = 1
         self._pieces: deque[bytes] = deque()
         self._unread = 0
-        self._is_held = False
+        self._mark = Watermark(HELD_BYTES, HELD_BYTES, flow.filled, flow.emptied)
         self._is_done = False
         self._failure: BodyLost | None = None
         self._news = asyncio.Event()
@@ -108,10 +109,7 @@ class HttpBody:
         self._hold()
 
     def _hold(self) -> None:
-        is_full = self._unread > HELD_BYTES and not self._is_done and self._failure is None
-        if is_full != self._is_held:
-            self._is_held = is_full
-            (self._flow.filled if is_full else self._flow.emptied)()
+        self._mark.level(0 if self._is_done or self._failure is not None else self._unread)
 
 
 class HttpStream(Struct, frozen=True):

@@ -18,12 +18,16 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.connection import OUTGOING_BYTES, Dial
 from codex_mcp.execclient.errors import ExecServerError
 from codex_mcp.rpc.channel import Channel
+from codex_mcp.rpc.watermark import Watermark
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING: Final = 128
 MAX_WAITING_BYTES: Final = 8 * 1024 * 1024
 """Of messages that wait for the exec-server; beyond either, the client is not read."""
+
+PAUSED_UNTIL: Final = 0.5
+"""The part of both that is left when it is read again."""
 
 
 class Near(Protocol):
@@ -53,7 +57,7 @@ class Passage:
         self._destination = destination
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._is_paused = False
+        self._mark = Watermark(1, PAUSED_UNTIL, near.pause_reading, near.resume_reading)
         self._news = asyncio.Event()
         self._may_write = asyncio.Event()
         self._may_write.set()
@@ -113,10 +117,4 @@ class Passage:
             await self._news.wait()
 
     def _choose_reading(self) -> None:
-        divisor = 2 if self._is_paused else 1
-        is_full = len(self._waiting) > MAX_WAITING // divisor or self._waiting_bytes > MAX_WAITING_BYTES // divisor
-        if is_full and not self._is_paused:
-            self._near.pause_reading()
-        elif self._is_paused and not is_full:
-            self._near.resume_reading()
-        self._is_paused = is_full
+        self._mark.level(max(len(self._waiting) / MAX_WAITING, self._waiting_bytes / MAX_WAITING_BYTES))

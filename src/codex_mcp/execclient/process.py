@@ -18,6 +18,7 @@ from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutputUnrea
 from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES
 from codex_mcp.execclient.link import Link
 from codex_mcp.execclient.ordering import Event, EventOrder, event_bytes
+from codex_mcp.rpc.watermark import Watermark
 from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.base64 import encode_base64
 
@@ -51,7 +52,7 @@ class Process:
         self._order = EventOrder(process_id)
         self._unread: deque[Event] = deque()
         self._unread_bytes = 0
-        self._is_held = False
+        self._mark = Watermark(HELD_BYTES, HELD_BYTES, link.flow.filled, link.flow.emptied)
         self._failure: ExecServerError | None = None
         self._news = asyncio.Event()
         self._ended = asyncio.Event()
@@ -197,10 +198,7 @@ class Process:
         return event
 
     def _hold(self) -> None:
-        is_full = self._unread_bytes > HELD_BYTES and not self.is_over
-        if is_full != self._is_held:
-            self._is_held = is_full
-            (self._link.flow.filled if is_full else self._link.flow.emptied)()
+        self._mark.level(0 if self.is_over else self._unread_bytes)
 
     def _check_offered(self, what: str, *, offered: bool) -> None:
         if not offered:

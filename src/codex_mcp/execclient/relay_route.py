@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from codex_mcp.base.futures import resolve
+from codex_mcp.base.futures import Waiters
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.errors import CannotConnect
 from codex_mcp.relay.bodies import Connected
@@ -28,6 +28,7 @@ from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.relay.stream import RelayStream
 from codex_mcp.relay.stream_driver import SUSPENDED_SECONDS, StreamDriver
 from codex_mcp.rpc.channel import FrameKind
+from codex_mcp.rpc.inbox import Inbox
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
 from codex_mcp.wire.jsonrpc import Id
 
@@ -138,12 +139,10 @@ class RelayChannel:
         self._stream_id = stream.stream_id
         self._socket: DialledSocket | None = socket
         self._driver = StreamDriver(stream, self)
-        self._inbox: list[bytes] = []
-        self._inbox_bytes = 0
-        self._news: asyncio.Future[None] | None = None
         self._has_room = asyncio.Event()
         self._has_room.set()
-        self._drained: list[asyncio.Future[None]] = []
+        self._inbox = Inbox(INBOX_BYTES, self._has_room.clear, self._has_room.set)
+        self._acknowledged = Waiters()
         self._clock = asyncio.get_running_loop().time
         self._liveness = Liveness(self._clock())
         self._mark = uuid.uuid4().hex
@@ -155,21 +154,14 @@ class RelayChannel:
         self._tasks.spawn(self._check_liveness(), name=f"liveness of relay stream {stream.stream_id}")
 
     async def receive(self) -> Sequence[bytes]:
-        while not self._inbox and not self._driver.is_over:
-            self._news = asyncio.get_running_loop().create_future()
-            await self._news
-        messages, self._inbox, self._inbox_bytes = self._inbox, [], 0
-        self._has_room.set()
-        return messages
+        return await self._inbox.take()
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         self._driver.send(frame)
 
     async def drain(self, below: int) -> None:
         while not self._driver.is_over and self._driver.queued_bytes >= below:
-            waiter = asyncio.get_running_loop().create_future()
-            self._drained.append(waiter)
-            await waiter
+            await self._acknowledged.wait()
         if self._socket is not None:
             await self._socket.drain(below)
 
@@ -188,21 +180,12 @@ class RelayChannel:
         if self._questions:
             mark = self._mark.encode()
             messages = [each for each in messages if len(each) > ANSWER_BYTES or mark not in each]
-        self._inbox += messages
-        self._inbox_bytes += sum(map(len, messages))
-        if self._inbox_bytes > INBOX_BYTES:
-            self._has_room.clear()
-        resolve(self._news, None)
+        self._inbox.add(messages)
 
     def stream_ended(self, reason: str) -> None:
         logger.info("relay stream %s: ended, %s", self._stream_id, reason)
-        resolve(self._news, None)
-        self._wake_writers()
-
-    def _wake_writers(self) -> None:
-        waiters, self._drained = self._drained, []
-        for waiter in waiters:
-            resolve(waiter, None)
+        self._inbox.end()
+        self._acknowledged.tell()
 
     async def _run(self, socket: DialledSocket) -> None:
         current: DialledSocket | None = socket
@@ -221,7 +204,7 @@ class RelayChannel:
     def frames_received(self, frames: Sequence[bytes]) -> None:
         for raw in frames:
             self._frame_received(raw)
-        self._wake_writers()
+        self._acknowledged.tell()
 
     def _frame_received(self, raw: bytes) -> None:
         try:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -38,6 +39,7 @@ from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_
 from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Method, Services
 from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.rpc.watermark import Watermark
 from codex_mcp.wire.exec.protocol import Initialize, Initialized
 from codex_mcp.wire.jsonrpc import Id, Notification, Request
 
@@ -115,7 +117,7 @@ class Connection:
         self._queue: deque[Request] = deque()
         self._running = 0
         self._waiting = 0
-        self._is_paused = False
+        self._mark = Watermark(QUEUE - 1, QUEUE - 1, transport.pause_reading, transport.resume_reading)
         self._is_full = False
         self._has_room = asyncio.Event()
         self._has_room.set()
@@ -266,12 +268,7 @@ class Connection:
         self._choose_reading()
 
     def _choose_reading(self) -> None:
-        must_pause = self._is_full or len(self._queue) >= QUEUE
-        if must_pause and not self._is_paused:
-            self.transport.pause_reading()
-        elif self._is_paused and not must_pause:
-            self.transport.resume_reading()
-        self._is_paused = must_pause
+        self._mark.level(math.inf if self._is_full else len(self._queue))
 
     def _answer_error(self, request: Request, exc: Exception) -> None:
         if not isinstance(exc, RequestFailed):

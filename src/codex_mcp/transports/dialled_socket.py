@@ -14,9 +14,10 @@ from typing import Final
 import picows
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
-from codex_mcp.base.futures import resolve
+from codex_mcp.base.futures import Waiters
 from codex_mcp.base.printable import foreign
 from codex_mcp.rpc.channel import FrameKind
+from codex_mcp.rpc.inbox import Inbox
 from codex_mcp.wire.jsonrpc import Id
 
 QUEUE_HIGH: Final = 1024 * 1024
@@ -39,11 +40,9 @@ class DialledSocket(WSListener):
     def __init__(self, *, is_binary: bool = False) -> None:
         self._kind = WSMsgType.BINARY if is_binary else WSMsgType.TEXT
         self._socket: WSTransport | None = None
-        self._inbox: list[bytes] = []
-        self._inbox_bytes = 0
+        self._inbox = Inbox(QUEUE_HIGH, self._pause_reading, self._resume_reading)
         self._parts: list[bytes] = []
-        self._news: asyncio.Future[None] | None = None
-        self._drained: list[asyncio.Future[None]] = []
+        self._writable = Waiters()
         self._tcp: socket.socket | None = None
         self._lost = False
 
@@ -59,11 +58,7 @@ class DialledSocket(WSListener):
             if frame.fin:
                 message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
                 self._parts = []
-                self._inbox.append(message)
-                self._inbox_bytes += len(message)
-                if self._inbox_bytes > QUEUE_HIGH:
-                    transport.underlying_transport.pause_reading()
-                resolve(self._news, None)
+                self._inbox.add((message,))
         elif frame.msg_type == WSMsgType.PING:
             if self.unsent < PONGS_HIGH:
                 transport.send_pong(frame.get_payload_as_bytes())
@@ -73,28 +68,28 @@ class DialledSocket(WSListener):
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self._lost = True
-        resolve(self._news, None)
-        self.resume_writing()
+        self._inbox.end()
+        self._writable.tell()
 
     def pause_writing(self) -> None:
         """The socket is full; `drain` notices."""
 
     def resume_writing(self) -> None:
-        """The queue is empty, or the connection is lost."""
-        waiters, self._drained = self._drained, []
-        for waiter in waiters:
-            resolve(waiter, None)
+        """The queue is empty."""
+        self._writable.tell()
 
     async def receive(self) -> Sequence[bytes]:
-        while not self._inbox and not self._lost:
-            self._news = asyncio.get_running_loop().create_future()
-            await self._news
-        messages, self._inbox = self._inbox, []
+        messages = await self._inbox.take()
         self._acknowledge()
-        if self._inbox_bytes > QUEUE_HIGH and self._socket is not None and not self._lost:
-            self._socket.underlying_transport.resume_reading()
-        self._inbox_bytes = 0
         return messages
+
+    def _pause_reading(self) -> None:
+        assert self._socket is not None, "a message came over it"
+        self._socket.underlying_transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._socket is not None and not self._lost:
+            self._socket.underlying_transport.resume_reading()
 
     def _acknowledge(self) -> None:
         """Let the kernel acknowledge at once: Codex's server sends no further small message before, which costs 40 ms
@@ -122,11 +117,9 @@ class DialledSocket(WSListener):
 
     async def drain(self, below: int) -> None:
         while self._socket is not None and not self._lost:
-            if self._socket.underlying_transport.get_write_buffer_size() < below:
+            if self.unsent < below:
                 return
-            waiter = asyncio.get_running_loop().create_future()
-            self._drained.append(waiter)
-            await waiter
+            await self._writable.wait()
 
     async def aclose(self) -> None:
         if self._socket is None:

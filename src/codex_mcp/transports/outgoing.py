@@ -15,7 +15,7 @@ import termios
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.base.futures import resolve
+from codex_mcp.base.futures import Waiters, resolve
 
 INT_BYTES: Final = 4
 """The size of the number that FIONREAD returns."""
@@ -33,7 +33,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         self._held = 0
         self.lost = False
         self._gone: asyncio.Future[None] = self._loop.create_future()
-        self._waiters: list[asyncio.Future[None]] = []
+        self._empty = Waiters()
 
     @property
     def queued(self) -> int:
@@ -63,16 +63,14 @@ class OutgoingBytes(asyncio.BaseProtocol):
         resolve(self._gone, None)
         self._parts.clear()
         self._held = 0
-        self.resume_writing()
+        self._empty.tell()
 
     def pause_writing(self) -> None:
         """The pipe is full; further writes wait in the transport."""
 
     def resume_writing(self) -> None:
-        """The transport's buffer is empty, or the reader is gone."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            resolve(waiter, None)
+        """The transport's buffer is empty."""
+        self._empty.tell()
 
     def write(self, data: bytes) -> None:
         """Queue these bytes; they are written at the end of this pass of the loop."""
@@ -96,9 +94,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
             self.flush()
             if self.queued < below:
                 return
-            waiter = self._loop.create_future()
-            self._waiters.append(waiter)
-            await waiter
+            await self._empty.wait()
 
     async def until_lost(self) -> None:
         await asyncio.wait([self._gone])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -12,6 +13,7 @@ from codex_mcp.execserver.connection import ClientTransport, StreamListener
 from codex_mcp.relay.frames import Frame
 from codex_mcp.relay.stream import RelayStream
 from codex_mcp.relay.stream_driver import StreamDriver
+from codex_mcp.rpc.watermark import Watermark
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +44,6 @@ class StreamTransport:
         self._stream_id = stream.stream_id
         self._ended = ended
         self._is_paused = False
-        self._is_full = False
         self._is_held_back = False
         """The socket of all streams has too many unsent bytes."""
         self._held: deque[bytes] = deque()
@@ -50,6 +51,7 @@ class StreamTransport:
         self._loop = asyncio.get_running_loop()
         self._probe: asyncio.TimerHandle | None = None
         self._connection = accept(self)
+        self._mark = Watermark(QUEUE_HIGH, QUEUE_LOW, self._connection.pause_writing, self._connection.resume_writing)
 
     def frame_received(self, frame: Frame) -> None:
         self.driver.frame_received(frame)
@@ -117,11 +119,4 @@ class StreamTransport:
     def _choose_writing(self) -> None:
         if self.driver.is_over:
             return
-        queued = self.driver.queued_bytes
-        is_full = self._is_held_back or queued > (QUEUE_LOW if self._is_full else QUEUE_HIGH)
-        if is_full and not self._is_full:
-            self._is_full = True
-            self._connection.pause_writing()
-        elif self._is_full and not is_full:
-            self._is_full = False
-            self._connection.resume_writing()
+        self._mark.level(math.inf if self._is_held_back else self.driver.queued_bytes)
