@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from codex_mcp import __version__
 from codex_mcp.base.blocking import in_thread
-from codex_mcp.base.futures import in_time
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.config.overrides import Config, flattened, merged
 from codex_mcp.codex.config.permissions import (
@@ -345,10 +344,15 @@ class AppServer:
     async def _ask_once(self, method: str, params: object, patience: float) -> Raw:
         pending = self._peer.start(method, params)
         try:
-            async with asyncio.timeout(patience) as limit:
-                return await in_time(pending.answer, limit)
+            async with asyncio.timeout(patience):
+                return await pending.answer
+        except TimeoutError:
+            if pending.answer.cancelled():
+                raise
+            return pending.answer.result()  # it was there when the time was up
         finally:
-            self._peer.forget(pending)
+            if pending.answer.cancelled():
+                self._peer.forget(pending)
 
     def _notification_received(self, message: Notification) -> None:
         if message.method == "configWarning":
