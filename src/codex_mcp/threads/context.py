@@ -23,6 +23,7 @@ class ThreadContext(Struct, frozen=True):
     listener: TurnListener
     observers: Observers
     principal: str
+    account: str
     admission: Admission
     looks: TurnLooks
     check_quota: Callable[[TurnSpec], None]

@@ -51,7 +51,7 @@ class Thread:
         self.opened = opened
         self.used_at = time.monotonic()
         self.spec = spec
-        self.principal = context.principal
+        self.principal, self.account = context.principal, context.account
         self.agent = ""
         """The name of the agent whose thread it is."""
         self._context = context
@@ -99,7 +99,7 @@ class Thread:
     @property
     def current(self) -> Turn | None:
         """The turn that the core has, even if its caller was already told that it ended."""
-        return self._turns.get(self._queue.current) if self._queue.current is not None else None
+        return self._turns.get(place) if (place := self._queue.current) is not None else None
 
     def submit(
         self,
@@ -241,8 +241,8 @@ class Thread:
         self._publish(events)
 
     def _turn_fact_received(self, fact: facts.TurnFact) -> None:
-        if self.current is not None:
-            fact = self.current.own_fact(fact)
+        if (current := self.current) is not None:
+            fact = current.own_fact(fact)
         if isinstance(fact, TurnStarted):
             self.own.turn_started(fact)
         self._steering.fact_received(fact)
@@ -324,7 +324,7 @@ class Thread:
     async def _start(self, turn: Turn) -> None:
         stay_about(turn.subject)  # the end of another turn may have started it, on behalf of another request
         try:
-            if not await self._context.admission.enter(self, turn, self.principal):
+            if not await self._context.admission.enter(self, turn, self.account):
                 self._perform(self._queue.start_failed(turn.place))
                 return
             await self._stopper.prepare(turn)

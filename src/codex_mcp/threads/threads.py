@@ -112,8 +112,9 @@ class Threads:
 
         If the caller is cancelled, the thread is still opened and stays idle.
         """
-        self._check_quota(principal)
-        starting = self._with_core(lambda core: self._started(core, spec, principal))
+        mine = account(principal)
+        self._check_quota(mine)
+        starting = self._with_core(lambda core: self._start(core, spec, principal, mine))
         return await _opened(self._tasks.spawn(starting, name="start of a thread"))
 
     def archived(self, thread_id: str) -> None:
@@ -136,14 +137,14 @@ class Threads:
                 raise
             return await open_thread(following)
 
-    async def _started(self, core: Core, spec: ThreadSpec, principal: str) -> Thread:
-        async with self._admission.opening(principal):
-            await self._make_room(principal)
+    async def _start(self, core: Core, spec: ThreadSpec, principal: str, account: str) -> Thread:
+        async with self._admission.opening(account):
+            await self._make_room(account)
             with self._early.opening():
                 opened = await core.start_thread(spec)
                 await self._check_signed_in(core, spec, opened)
                 await self._record_owner(opened.thread_id, principal)
-                return self._add(opened, spec, core, principal)
+                return self._add(opened, spec, core, principal, account)
 
     async def find(
         self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None, *, shared: bool = False
@@ -166,7 +167,7 @@ class Threads:
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:
-            resuming = self._with_core(lambda core: self._resumed(core, thread_id, principal, spec))
+            resuming = self._with_core(lambda core: self._resume(core, thread_id, principal, spec))
             opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await _opened(opening)
@@ -182,23 +183,24 @@ class Threads:
     def of(self, principal: str) -> list[Thread]:
         return [thread for thread in self._threads.values() if thread.principal == principal]
 
-    def _of_account(self, principal: str) -> list[Thread]:
-        return [thread for thread in self._threads.values() if account(thread.principal) == account(principal)]
+    def _of_account(self, account: str) -> list[Thread]:
+        return [thread for thread in self._threads.values() if thread.account == account]
 
     async def _record_owner(self, thread_id: str, principal: str) -> None:
         if self._owners is not None:
             await self._owners.record(thread_id, principal)
 
-    async def _resumed(self, core: Core, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
-        await self._make_room(principal)
+    async def _resume(self, core: Core, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
+        mine = account(principal)
+        await self._make_room(mine)
         with self._early.opening():
             spec = self.unloaded.get(thread_id) or given or ThreadSpec()
-            async with self._admission.opening(principal):
+            async with self._admission.opening(mine):
                 opened = await core.resume_thread(thread_id, spec)
             self.unloaded.pop(thread_id, None)
             if self._default_environment is not None and spec.environment is None:
                 spec = replace(spec, environment=self._default_environment, cwd=opened.cwd)
-            return self._add(opened, spec, core, principal)
+            return self._add(opened, spec, core, principal, mine)
 
     async def _check_signed_in(self, core: Core, spec: ThreadSpec, opened: OpenedThread) -> None:
         """Fail early: Codex would try for minutes to reach a model that it may not use.
@@ -215,16 +217,17 @@ class Threads:
             raise CoreError(NOT_SIGNED_IN)
         self._signed_in = core
 
-    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str) -> Thread:
+    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str, account: str) -> Thread:
         context = ThreadContext(
             settings=self._settings,
             cores=self.supervisor,
             listener=self._listener,
             observers=self.observers,
             principal=principal,
+            account=account,
             admission=self._admission,
             looks=self.looks,
-            check_quota=partial(self._check_quota, principal),
+            check_quota=partial(self._check_quota, account),
         )
         thread = Thread(opened, spec, core, context)
         self._threads[thread.id] = thread
@@ -235,17 +238,17 @@ class Threads:
             self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle threads")
         return thread
 
-    def _check_quota(self, principal: str, spec: TurnSpec | None = None) -> None:
-        """Check that this principal may open another thread or queue another turn. Raises Refused."""
-        waiting = [turn for thread in self._of_account(principal) for turn in thread.unfinished() if turn.core is None]
-        turns = max(len(waiting), self._admission.waiting(principal))
+    def _check_quota(self, account: str, spec: TurnSpec | None = None) -> None:
+        """Check that this account may open another thread or queue another turn. Raises Refused."""
+        waiting = [turn for thread in self._of_account(account) for turn in thread.unfinished() if turn.core is None]
+        turns = max(len(waiting), self._admission.waiting(account))
         why = over_quota(self._settings, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
         if why:
             raise Refused(why)
 
-    async def _make_room(self, principal: str) -> None:
-        """Unload the least recently used thread of this principal if it has reached its limit."""
-        threads = self._of_account(principal)
+    async def _make_room(self, account: str) -> None:
+        """Unload the least recently used thread of this account if it has reached its limit."""
+        threads = self._of_account(account)
         if len(threads) < self._settings.threads_per_principal:
             return
         idle = [thread for thread in threads if thread.is_quiet]

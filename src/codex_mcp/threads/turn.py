@@ -284,7 +284,7 @@ class Turn:
         self.record.add(fact)
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
-        if isinstance(fact, WITH_PROMPT):
+        if isinstance(fact, WITH_PROMPT) and not self._started.done():
             self.confirm()
         return self.record.activity != before
 

@@ -155,23 +155,20 @@ class QueueShut(Exception):
 class TurnQueue:
     def __init__(self, max_waiting: int) -> None:
         self._max_waiting = max_waiting
-        self._current: QueuePlace | None = None
+        self.current: QueuePlace | None = None
+        """The turn that the core has."""
         self._waiting: deque[QueuePlace] = deque()
         self._joined: list[QueuePlace] = []
         self._past: deque[str] = deque(maxlen=PAST_IDS)
         self._shut = False
 
     def __repr__(self) -> str:
-        return f"<TurnQueue {self._current!r}, {len(self._waiting)} waiting>"
-
-    @property
-    def current(self) -> QueuePlace | None:
-        return self._current
+        return f"<TurnQueue {self.current!r}, {len(self._waiting)} waiting>"
 
     @property
     def idle(self) -> bool:
         """No turn runs and none waits."""
-        return self._current is None
+        return self.current is None
 
     @property
     def waiting(self) -> int:
@@ -190,7 +187,7 @@ class TurnQueue:
         self._joined = [place for place in self._joined if place not in waiting]
         for place in waiting:
             place.state = TurnQueueState.ENDED
-        stopping = [] if self._current is None else self.cancel(self._current)
+        stopping = [] if self.current is None else self.cancel(self.current)
         return [*(Conclude(place) for place in waiting), *stopping]
 
     def open(self) -> None:
@@ -200,7 +197,7 @@ class TurnQueue:
         """Add a turn; a shut queue accepts only a `last` one. Raises QueueFull, QueueShut."""
         if self._shut and not last:
             raise QueueShut
-        current = self._current
+        current = self.current
         if current is None:
             return self._begin(place)
         if len(self._waiting) + len(self._joined) >= self._max_waiting:
@@ -215,11 +212,11 @@ class TurnQueue:
 
     def expect(self, place: QueuePlace) -> None:
         """Codex begins this turn by itself, now or soon. No turn runs or waits."""
-        self._current = place
+        self.current = place
         place.state = TurnQueueState.STARTING
 
     def is_current(self, turn_id: str) -> bool:
-        current = self._current
+        current = self.current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
 
     @property
@@ -228,18 +225,18 @@ class TurnQueue:
 
     def knows(self, turn_id: str) -> bool:
         """Whether this is the current turn, or one of the latest that have ended."""
-        return turn_id in self._past or (self._current is not None and self._current.turn_id == turn_id)
+        return turn_id in self._past or (self.current is not None and self.current.turn_id == turn_id)
 
     def accepted(self, turn_id: str, place: QueuePlace) -> bool:
         """The core has answered turn/start. False: it added the prompt to an earlier turn."""
         if turn_id in self._past and place.turn_id != turn_id:
             return False
-        if place is self._current:
+        if place is self.current:
             place.turn_id = turn_id
         return True
 
     def started(self, turn_id: str) -> list[Action]:
-        current = self._current
+        current = self.current
         if current is None or not self.is_current(turn_id):
             return []
         current.turn_id = turn_id
@@ -263,7 +260,7 @@ class TurnQueue:
             self._joined.remove(place)
             place.state = TurnQueueState.ENDED
             return [Conclude(place)]
-        if place is not self._current or place.state in STOPPED:
+        if place is not self.current or place.state in STOPPED:
             return []
         place.interrupt_sent = place.state is TurnQueueState.RUNNING
         place.state = TurnQueueState.STOPPING
@@ -295,7 +292,7 @@ class TurnQueue:
                 place.state = TurnQueueState.SHARING
 
     def ended(self, turn_id: str, *, completed: bool = True) -> list[Action]:
-        current = self._current
+        current = self.current
         if current is None or not self.is_current(turn_id):
             return []
         current.turn_id = turn_id
@@ -307,21 +304,21 @@ class TurnQueue:
 
     def lost(self) -> list[Action]:
         """The core has ended, and with it the current and all waiting turns."""
-        gone = [*([self._current] if self._current else []), *self._joined, *self._waiting]
-        self._current = None
+        gone = [*([self.current] if self.current else []), *self._joined, *self._waiting]
+        self.current = None
         self._joined = []
         self._waiting.clear()
         return [self._over(place) for place in gone]
 
     def _begin(self, place: QueuePlace) -> list[Action]:
-        self._current = place
+        self.current = place
         place.state = TurnQueueState.STARTING
         return [Start(place)]
 
     def _conclude(self, place: QueuePlace, *, completed: bool = False) -> list[Action]:
-        if place is not self._current:
+        if place is not self.current:
             return []
-        self._current = None
+        self.current = None
         actions = [self._over(place)]
         joined, self._joined = self._joined, []
         actions += [self._parted(each, place, completed=completed) for each in joined]

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from codex_mcp.base.futures import Waiter, resolve
-from codex_mcp.base.principals import LOCAL, account
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import WhenLimited
 from codex_mcp.threads.limits.account import Account, Paying
@@ -35,46 +35,48 @@ WAITING: Final = "waiting, because the server is busy with other turns"
 
 
 class Admission:
+    """Accounts are those of `base.principals`: all sessions of a principal together."""
+
     def __init__(self, turns_each: int, account: Account, starts: int = STARTS) -> None:
         self._account = account
         self._queue: FairQueue[object] = FairQueue(starts, turns_each)
         self._waiting: dict[object, asyncio.Future[bool]] = {}
         self._tasks = TaskSet()
 
-    def waiting(self, principal: str) -> int:
-        return self._queue.waiting(account(principal))
+    def waiting(self, account: str) -> int:
+        return self._queue.waiting(account)
 
     @contextlib.asynccontextmanager
-    async def opening(self, principal: str) -> AsyncIterator[None]:
-        """Wait until this principal may open a thread; leaving the block lets the next one start."""
-        if account(principal) == LOCAL:
+    async def opening(self, account: str) -> AsyncIterator[None]:
+        """Wait until this account may open a thread; leaving the block lets the next one start."""
+        if account == LOCAL:
             yield
             return
         key = object()
         try:
-            await self._asked(principal, key, opens=True)
+            await self._ask(account, key, opens=True)
             yield
         finally:
             self._tell(self._queue.ended(key))
 
-    async def enter(self, thread: Paying, turn: Turn, principal: str) -> bool:
+    async def enter(self, thread: Paying, turn: Turn, account: str) -> bool:
         """Wait until this turn may start; False if it was stopped first. Its place is freed when it ends."""
         if not await self._let_through(thread, turn):
             return False
-        if account(principal) == LOCAL:
+        if account == LOCAL:
             return True
         if _is_stopped(turn):
             return False
         may_begin = False
         try:
-            may_begin = await self._asked(principal, turn, opens=False)
+            may_begin = await self._ask(account, turn, opens=False)
             # It may have been cancelled after it was let in, and before this runs.
             may_begin = may_begin and not _is_stopped(turn)
         finally:
             if not may_begin:
                 self._tell(self._queue.ended(turn))
         if may_begin:
-            self._tasks.spawn(self._followed(turn), name=f"place of a turn in {turn.thread_id}")
+            self._tasks.spawn(self._follow(turn), name=f"place of a turn in {turn.thread_id}")
         return may_begin
 
     async def _let_through(self, thread: Paying, turn: Turn) -> bool:
@@ -105,18 +107,18 @@ class Admission:
         """This turn was cancelled: if it waits, `enter` returns False."""
         resolve(self._waiting.get(turn), result=False)
 
-    async def _asked(self, principal: str, key: object, *, opens: bool) -> bool:
+    async def _ask(self, account: str, key: object, *, opens: bool) -> bool:
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[key] = waiter
         try:
-            self._tell(self._queue.ask(account(principal), key, opens=opens))
+            self._tell(self._queue.ask(account, key, opens=opens))
             if isinstance(key, Turn) and not waiter.done():
                 key.record.set_activity(WAITING)
             return await waiter
         finally:
             del self._waiting[key]
 
-    async def _followed(self, turn: Turn) -> None:
+    async def _follow(self, turn: Turn) -> None:
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(START_SECONDS):
