@@ -24,10 +24,9 @@ from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CoreError, TurnSpec, When
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.budgets import next_hops
+from codex_mcp.mail.delivery.loop_protection import Choice, next_hops
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.arrivals import Arrivals
-from codex_mcp.team.mail.choosing import Choice
 from codex_mcp.team.mail.counts import Kind, MailCounts
 from codex_mcp.team.mail.inbox_watch import InboxWatch
 from codex_mcp.team.mail.loop_guard import LoopGuard

@@ -5,6 +5,7 @@ The counts are in the mail's database, so they survive a restart. The hops are i
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Iterable
@@ -14,14 +15,15 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.budgets import Budget
+from codex_mcp.mail.delivery.loop_protection import Budget, Choice, Traffic, Turn, choose, is_notice_due, turn_of
 from codex_mcp.mail.message import Message
 from codex_mcp.mail.store_types import Outgoing
-from codex_mcp.team.mail.choosing import Choice, choose, turn_of
 from codex_mcp.team.mail.team_mail import TeamMail
 
 if TYPE_CHECKING:
-    from codex_mcp.mail.delivery.traffic_log import TrafficLog
+    import sqlite3
+
+    from codex_mcp.state.embedded.small_database import SmallDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,46 @@ NOTICE = (
     "person in between. They stay unread: those with max_hops hops until {agent} gets a prompt, which they follow, and "
     "the others until there are fewer turns in an hour. atm_read as {agent} returns them now."
 )
+
+
+class TrafficLog:
+    """The turns that mail began, and when a lead was told of held mail. All methods raise Unavailable.
+
+    All servers of a state folder count together. Rows older than the window are removed with the next one.
+    """
+
+    def __init__(self, database: SmallDatabase, budget: Budget) -> None:
+        self._database = database
+        self._budget = budget
+
+    async def traffic(self) -> Traffic:
+        statement = "SELECT at, agent, team, senders FROM traffic ORDER BY at"
+        rows = await self._database.write(lambda db: db.execute(statement).fetchall())
+        return tuple(Turn(at, Address(agent, team), _senders(senders)) for at, agent, team, senders in rows)
+
+    async def add(self, turn: Turn) -> None:
+        # Escapes are ASCII: names come from messages, and may be no valid Unicode.
+        senders = json.dumps(sorted((sender.agent, sender.team) for sender in turn.senders))
+        row = (turn.at, turn.agent.agent, turn.agent.team, senders)
+
+        def job(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM traffic WHERE at + ? <= ?", (self._budget.window, turn.at))
+            db.execute("INSERT INTO traffic (at, agent, team, senders) VALUES (?, ?, ?, ?)", row)
+
+        await self._database.write(job)
+
+    async def begin_notice(self, to: Address, now: float) -> bool:
+        """Whether the lead is to be told now that mail for this agent is held; then it counts as told."""
+
+        def job(db: sqlite3.Connection) -> bool:
+            place = (to.team, to.agent)
+            row = db.execute("SELECT at FROM notices WHERE team = ? AND agent = ?", place).fetchone()
+            is_due = is_notice_due(row[0] if row else None, now, self._budget)
+            if is_due:
+                db.execute("INSERT OR REPLACE INTO notices (team, agent, at) VALUES (?, ?, ?)", (*place, now))
+            return is_due
+
+        return await self._database.write(job)
 
 
 class LoopGuard:
@@ -64,8 +106,6 @@ class LoopGuard:
         await (await self._log()).add(turn_of(to, messages, time.time()))
 
     async def _log(self) -> TrafficLog:
-        from codex_mcp.mail.delivery.traffic_log import TrafficLog  # noqa: PLC0415  only for a team that has mail
-
         return TrafficLog((await self._mail.opened()).database, self._budget)
 
     async def _tell_lead(self, to: Address, count: int) -> None:
@@ -84,3 +124,7 @@ class LoopGuard:
 
 def _is_before(message: Message, prompted: float | None) -> bool:
     return prompted is not None and (message.sent_at is None or message.sent_at <= prompted)
+
+
+def _senders(text: str) -> frozenset[Address]:
+    return frozenset(Address(agent, team) for agent, team in json.loads(text))

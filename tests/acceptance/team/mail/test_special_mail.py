@@ -8,9 +8,9 @@ from pathlib import Path
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.database import mail_database
-from codex_mcp.mail.delivery.budgets import Budget, Turn
-from codex_mcp.mail.delivery.traffic_log import TrafficLog
+from codex_mcp.mail.delivery.loop_protection import Budget, Turn
 from codex_mcp.state.embedded.small_database import SmallDatabase
+from codex_mcp.team.mail.loop_guard import TrafficLog
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import inbox, inbox_path, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, heard

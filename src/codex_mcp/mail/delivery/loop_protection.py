@@ -1,19 +1,30 @@
 """Pure. Loop protection: two agents that answer each other must not go on for ever.
 
+message                                          what happens
+-----------------------------------------------  --------------------------------------------------------------
+an idle notice                                   begins no turn; the newest of each sender goes with other mail
+an older idle notice of the same sender          marked as read, unseen
+as many hops as are allowed, or more             held back; it stays unread
+its sender and the agent, or the agent alone,    held back until the turns are fewer (`free_at`)
+have begun too many turns by mail
+any other                                        begins a turn
+
 Mail that a person or a caller's turn sends has 0 hops; mail sent in a turn that mail began has one hop more than that
-mail. Mail with `hops` hops begins no turn. Besides, the turns that mail begins are counted: between two agents in
-either direction, and for one agent.
+mail. The turns that mail begins are counted: between two agents in either direction, and for one agent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.message import Message
+
+IDLE_NOTICE: Final = "idle_notification"
 
 
 class Budget(Struct, frozen=True):
@@ -42,6 +53,15 @@ class Turn(Struct, frozen=True):
 
 Traffic = tuple[Turn, ...]
 """The turns that mail began, at least those of the last window."""
+
+
+class Choice(Struct, frozen=True):
+    chosen: frozenset[str] = frozenset()
+    """Ids for the next prompts; empty if nothing may begin a turn."""
+    superfluous: frozenset[str] = frozenset()
+    held: tuple[str, ...] = ()
+    free_at: float | None = None
+    """When held messages may begin a turn; None if none ever may."""
 
 
 def next_hops(cause: Iterable[Message]) -> int:
@@ -77,6 +97,30 @@ def is_notice_due(told: float | None, now: float, budget: Budget) -> bool:
     return told is None or not told <= now < told + budget.window
 
 
+def choose(to: Address, unread: Sequence[Message], traffic: Traffic, budget: Budget, now: float) -> Choice:
+    notices = [message for message in unread if message.kind == IDLE_NOTICE]
+    newest = {message.sender: message.id for message in notices}
+    mail = {message.id: (message, _turn(to, message, now)) for message in unread if message.kind != IDLE_NOTICE}
+    verdicts = {key: verdict(traffic, turn, message.hops, budget) for key, (message, turn) in mail.items()}
+    allowed = [key for key, found in verdicts.items() if found is Verdict.ALLOWED]
+    later = [
+        free_at(traffic, mail[key][1], budget)
+        for key, found in verdicts.items()
+        if found in (Verdict.PAIR_EXHAUSTED, Verdict.AGENT_EXHAUSTED)
+    ]
+    return Choice(
+        chosen=frozenset([*allowed, *newest.values()] if allowed else ()),
+        superfluous=frozenset(message.id for message in notices if message.id != newest[message.sender]),
+        held=tuple(key for key in verdicts if key not in allowed),
+        free_at=min(later, default=None),
+    )
+
+
+def turn_of(to: Address, messages: Sequence[Message], now: float) -> Turn:
+    """The turn that these messages begin, for the traffic. Idle notices begin none."""
+    return Turn(now, to, frozenset(_sender(to, message) for message in messages if message.kind != IDLE_NOTICE))
+
+
 def _recent(traffic: Traffic, now: float, budget: Budget) -> list[Turn]:
     """The turns in the window; not those of a clock that was set back since, which would count for too long.
 
@@ -89,3 +133,11 @@ def _between(turns: Iterable[Turn], one: Address, other: Address) -> int:
     return sum(
         (turn.agent == one and other in turn.senders) or (turn.agent == other and one in turn.senders) for turn in turns
     )
+
+
+def _turn(to: Address, message: Message, now: float) -> Turn:
+    return Turn(now, to, frozenset({_sender(to, message)}))
+
+
+def _sender(to: Address, message: Message) -> Address:
+    return Address(message.sender, message.sender_team or to.team)

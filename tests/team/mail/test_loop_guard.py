@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.budgets import Budget, Traffic, Turn, Verdict, verdict
-from codex_mcp.mail.delivery.traffic_log import TrafficLog
+from codex_mcp.mail.delivery.loop_protection import Budget, Traffic, Turn, Verdict, verdict
+from codex_mcp.team.mail.loop_guard import TrafficLog
 from tests.support.mail.folders import ALICE, BOB, CAROL, opened
 
 BUDGET = Budget(hops=4, per_pair=3, per_agent=5, window=100.0)
