@@ -33,11 +33,11 @@ CONFINED: Json = {
 }
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A repository with a submodule in `sub`, and the attack on it."""
+@pytest.fixture(params=["repo", "home/.codex/worktrees/1/repo"])
+def checkout(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A repository with a submodule in `sub`, and the attack on it; one also where Codex's own app has worktrees."""
     module = repository(tmp_path / "module", b="x\n")
-    folder = repository(tmp_path / "repo", **{"a": "x\n", "attack.sh": ATTACK})
+    folder = repository(tmp_path / request.param, **{"a": "x\n", "attack.sh": ATTACK})
     git(folder, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(module), "sub")
     git(folder, "commit", "-qm", "adds a submodule")
     return folder

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.starting.core_git import FOLDER, LOOKUPS, SCRIPT, with_core_git
+from tests.support.repositories import git, repository
 
 CODEX = ("-c", "safe.bareRepository=explicit", "-c", "core.hooksPath=/dev/null")
 
@@ -43,6 +44,21 @@ def test_what_reads_references_and_settings_runs_without_a_way_to_the_network(
     assert said.endswith(f"{' '.join(CODEX)} {verb} x y")
 
 
+def test_no_format_of_a_repository_verifies_signatures_with_its_program(tmp_path: Path) -> None:
+    folder, mark = repository(tmp_path / "repo"), tmp_path / "mark"
+    signed = git(folder, "cat-file", "commit", "HEAD").replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n\n", 1)
+    (tmp_path / "signed").write_text(f"{signed}\n")
+    git(folder, "update-ref", "HEAD", git(folder, "hash-object", "-t", "commit", "-w", str(tmp_path / "signed")))
+    (tmp_path / "gpg").write_text(f"#!/bin/sh\ntouch {mark}\n")
+    (tmp_path / "gpg").chmod(0o755)
+    git(folder, "config", "gpg.program", str(tmp_path / "gpg"))
+    git(folder, "config", "format.pretty", "%G?")
+    assert called(tmp_path, os.environ["PATH"], *CODEX, "log", "-1", cwd=str(folder))[1].startswith("commit ")
+    assert not mark.exists()
+    git(folder, "log", "-1")
+    assert mark.exists()
+
+
 @pytest.mark.parametrize(
     "words", [("status", "--porcelain"), ("diff",), ("--git-dir", "x", "status"), ("-C", "/", "add"), ()]
 )
@@ -58,6 +74,9 @@ def test_plugins_are_fetched_in_codex_s_home(tmp_path: Path, programs: Path) -> 
     inside = str(tmp_path / "plugins")
     assert called(tmp_path, str(programs), *CODEX, "-C", inside, "fetch")[1].endswith(f"-C {inside} fetch")
     assert called(tmp_path, str(programs), *CODEX, "-C", f"{tmp_path}-not", "fetch") == (1, "")
+    for words in (("status", "--porcelain"), ("diff",), ("add", "x"), ("stash",), ("hash-object", "x"), ()):
+        assert called(tmp_path, str(programs), *CODEX, *words, cwd=str(programs)) == (1, "")
+        assert called(tmp_path, str(programs), *CODEX, "-C", inside, *words) == (1, "")
 
 
 def test_it_never_calls_itself_or_a_program_beside_it(tmp_path: Path, programs: Path) -> None:

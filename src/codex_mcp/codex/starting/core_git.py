@@ -10,7 +10,7 @@ words (measured with 0.153.4 to 0.169.0); everyone else, such as a command of an
     --------------------------------------  ------------------------------------------------------------------
     in LOOKUPS                              git: it reads references and settings, and never looks at a file
     clone, ls-remote                        git, in Codex's home: plugins, if the user wants them
-    another one, in a folder of that home   git
+    in IN_HOME, in a folder of that home    git: plugins again
     anything else, such as status           nothing; it fails
 """
 
@@ -32,6 +32,9 @@ LOOKUPS: Final = (
     *("branch", "config", "for-each-ref", "log", "merge-base", "remote", "rev-list", "rev-parse", "symbolic-ref"),
     "version",
 )
+
+IN_HOME: Final = ("checkout", "fetch", "reset", "sparse-checkout")
+"""Never what Codex runs in the folder of a thread: agents also work in checkouts below that home, as `worktrees/`."""
 
 SCRIPT: Final = f"""#!/bin/sh
 # Made by codex-mcp. Codex runs git outside of its sandbox, in folders that agents write: for its own calls, this runs
@@ -77,15 +80,16 @@ done
 case $verb in
 {" | ".join(LOOKUPS)})
     export GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 GIT_TERMINAL_PROMPT=0
-    exec "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c log.showSignature=false "$@"
+    exec "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c log.showSignature=false \\
+        -c format.pretty=medium "$@"
     ;;
 clone | ls-remote)
     cd "$CODEX_HOME" && exec "$git" "$@"
     exit 1
     ;;
 esac
-case $folder/ in
-"$CODEX_HOME"/*) exec "$git" "$@" ;;
+case $verb:$folder/ in
+{" | ".join(f'{verb}:"$CODEX_HOME"/*' for verb in IN_HOME)}) exec "$git" "$@" ;;
 esac
 echo "codex-mcp does not run git $verb for Codex outside of the sandbox" >&2
 exit 1
