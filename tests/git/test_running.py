@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.repositories import repository
 
 RUN = """
@@ -17,13 +19,23 @@ threading.Thread(target=run, daemon=True).start()
 sys.stdin.read()
 """
 
+LATE = """
+import subprocess, threading
+class Late(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        threading.Event().wait(1)  # the thread that has started git does not go on at once
+subprocess.Popen = Late
+"""
+
 PATIENCE = 60
 
 
-def test_a_git_that_waits_for_ever_ends_with_its_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", LATE], ids=["running", "starting"])
+def test_a_git_that_waits_for_ever_ends_with_its_server(tmp_path: Path, before: str) -> None:
     folder, pipe = repository(tmp_path / "repo"), tmp_path / "pipe"
     os.mkfifo(pipe)
-    server = subprocess.Popen([sys.executable, "-c", RUN, str(folder), str(pipe)], stdin=subprocess.PIPE)
+    server = subprocess.Popen([sys.executable, "-c", before + RUN, str(folder), str(pipe)], stdin=subprocess.PIPE)
     assert server.stdin is not None
     with pipe.open("wb"):  # git has opened it, and holds the only other end
         writer = os.open(pipe, os.O_WRONLY)

@@ -122,18 +122,31 @@ class _Running:
         self._is_ending = False
         atexit.register(self._end)
 
-    @contextlib.contextmanager
-    def noted(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        self._processes.add(process)
-        if self._is_ending:
-            _end(process)
-        try:
-            yield
-        finally:
-            self._processes.discard(process)
+    def started(self, job: _Job, program: str) -> subprocess.Popen[bytes]:
+        """Start git. Between its start and its place in our list this process does not end. Raises OSError, GitFailed."""
+        with AwaitedChild() as note:
+            if self._is_ending:
+                raise GitFailed("the server is ending")
+            process = subprocess.Popen(
+                [program, "--no-pager", *job.words],
+                cwd=job.folder,
+                env={**job.environment, RUN_BY: OURS},  # so that the guard ends it if we are killed
+                stdin=_input(job.given),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            note(process.pid)
+            self._processes.add(process)
+        return process
+
+    def ended(self, process: subprocess.Popen[bytes]) -> None:
+        self._processes.discard(process)
+        no_longer_awaited(process.pid)
 
     def _end(self) -> None:
-        self._is_ending = True
+        with AwaitedChild():  # no thread is starting one
+            self._is_ending = True
         for process in list(self._processes):
             _end(process)
 
@@ -170,26 +183,15 @@ def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
     if program is None:
         raise GitFailed("git is not installed, or not in the server's PATH")
     try:
-        with AwaitedChild() as note:
-            process = subprocess.Popen(
-                [program, "--no-pager", *job.words],
-                cwd=job.folder,
-                env={**job.environment, RUN_BY: OURS},  # so that the guard ends it if we are killed
-                stdin=_input(job.given),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-            note(process.pid)
+        process = _running.started(job, program)
     except OSError as exc:
         raise GitFailed(f"cannot run git in {job.folder}: {exc.strerror or exc}") from exc
     try:
-        with _running.noted(process):
-            yield process
+        yield process
     finally:
         _end(process)
         process.wait()
-        no_longer_awaited(process.pid)
+        _running.ended(process)
         for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
             pipe.close()
 
