@@ -230,6 +230,18 @@ def test_a_branch_that_is_gone_is_made_again_at_its_last_commit(checkout: Path) 
     )
 
 
+def test_a_branch_that_got_a_nested_repository_is_not_checked_out_again(checkout: Path) -> None:
+    worktree = made(checkout)
+    left = close(worktree)
+    assert left.why is None
+    git(checkout, "checkout", "-q", "codex/arch")
+    git(checkout, "update-index", "--add", "--cacheinfo", f"160000,{worktree.base},evil")
+    git(checkout, "commit", "-qm", "by the user")
+    git(checkout, "checkout", "-q", "main")
+    with pytest.raises(Refused, match="its branch codex/arch has got submodules"):
+        open_again(left.worktree)
+
+
 def test_a_repository_that_is_gone_takes_nothing_with_it(checkout: Path) -> None:
     worktree = made(checkout)
     shutil.rmtree(checkout / ".git")

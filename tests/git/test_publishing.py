@@ -324,6 +324,27 @@ def test_nothing_that_an_agent_writes_runs_or_is_followed_outside_of_its_sandbox
     assert (Path(worktree.path) / "a").read_text() == "changed\n"
 
 
+def test_a_nested_repository_of_the_user_s_history_is_not_checked_out(checkout: Path, tmp_path: Path) -> None:
+    """The agent fills its folder with a repository of its own, whose settings `git add` would obey."""
+    module, mark = repository(tmp_path / "module", b="x\n"), tmp_path / "mark"
+    git(checkout, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(module), "evil")
+    git(checkout, "commit", "-qm", "with a submodule")
+    git(checkout, "rm", "-qrf", "evil", ".gitmodules")
+    git(checkout, "commit", "-qm", "without")
+    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
+    agents_git(worktree.path, "checkout", "-q", "HEAD~")
+    shutil.copytree(module, Path(worktree.path) / "evil", dirs_exist_ok=True)
+    with open(Path(worktree.path) / "evil/.git/config", "a") as file:
+        file.write(evil_config(worktree, mark))
+    (Path(worktree.path) / "evil/.gitattributes").write_text("* filter=x diff=x\n")
+    (Path(worktree.path) / "evil/b").write_text("changed\n")
+    assert publish(worktree).trouble == "commits with a nested repository (a submodule), which are not taken over"
+    for words in ("status", "diff HEAD", "add -A", "commit -qam all", "stash", "reset -q --hard"):
+        git(worktree.path, *words.split(), check=False)
+    assert not mark.exists()
+    assert (close(worktree).why or "").endswith("which are not taken over")
+
+
 @pytest.mark.parametrize("attack", UNREADABLE, ids=lambda attack: attack.__name__)
 def test_git_never_reads_objects_for_which_it_would_wait(worktree: Worktree, tmp_path: Path, attack: Attack) -> None:
     attack(worktree, tmp_path / "mark")

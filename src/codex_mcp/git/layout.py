@@ -23,7 +23,7 @@ from codex_mcp.base.files import read_if_there, write_passing, write_whole
 from codex_mcp.git import guard
 from codex_mcp.git.agent_files import ALTERNATES, unsafe_object
 from codex_mcp.git.comparing import NO_BRANCH
-from codex_mcp.git.running import Git, GitFailed
+from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
 from codex_mcp.git.worktree import HEADS, PREFIX, Worktree
 
 COPIED: Final = ("heads", "tags", "remotes", "replace")
@@ -51,6 +51,9 @@ NO_SUBMODULES: Final = (
     ("submodule.recurse", "false"),
 )
 """git would run with the settings of a repository that the agent has made among its files."""
+
+GITLINK: Final = b"160000"
+"""The mode of a submodule."""
 
 SHA1_DIGITS: Final = 40
 
@@ -223,6 +226,13 @@ def branch_state(git: Git, branch: str) -> tuple[str | None, str | None]:
         return None, None
     commit, _, where = told.partition(" ")
     return commit, where or None
+
+
+def has_submodules(git: Git, commit: str) -> bool:
+    """Whether there are nested repositories among the files of a commit. In an index, they make git run programs with
+    the settings that it finds in their folders, which agents write. Raises GitFailed."""
+    listed = git.ask("ls-tree", "-r", "-z", "--format=%(objectmode)", commit, patience=CHECKOUT_PATIENCE)
+    return GITLINK in listed.split(b"\0")
 
 
 def write_head(worktree: Worktree, ref: str | None, commit: str) -> None:

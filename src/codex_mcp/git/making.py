@@ -16,14 +16,11 @@ from codex_mcp.base.files import copy_regular, open_without_links
 from codex_mcp.base.git import position_of
 from codex_mcp.git import records
 from codex_mcp.git.comparing import LONGEST_INDEX, comparing
-from codex_mcp.git.layout import branch_state, branches_of, in_view, lay_out, repository, settings_of
+from codex_mcp.git.layout import branch_state, branches_of, has_submodules, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
 from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folder_name, free_branch, taken_names
 
 TREE: Final = "tree"
-
-GITLINK: Final = b"160000"
-"""The mode of a submodule: git runs programs in its folder."""
 
 ATTEMPTS: Final = 20
 """How often another server may take the branch that we have just chosen."""
@@ -83,11 +80,15 @@ def make_again(worktree: Worktree) -> Made:
     """Make a removed worktree again, from its branch. Raises Refused, GitFailed."""
     git = repository(worktree)
     tip, where = branch_state(git, worktree.branch)
-    if tip is not None and where is None:
-        return Made(_made(replace(worktree, tip=tip)))
-    tip = tip or worktree.tip
+    is_free, tip = tip is not None and where is None, tip or worktree.tip
     if not git.succeeds("cat-file", "-e", f"{tip}^{{commit}}"):
         raise _refused(worktree.path, f"its branch {worktree.branch} and the commit {tip} are gone; start a new agent")
+    if has_submodules(git, tip):
+        raise _refused(
+            worktree.path, f"its branch {worktree.branch} has got submodules; start an agent without `worktree`"
+        )
+    if is_free:
+        return Made(_made(replace(worktree, tip=tip)))
     before = f"branch {worktree.branch} is checked out in {where}" if where else f"branch {worktree.branch} is gone"
     made = _added(replace(worktree, tip=tip))
     return Made(made, (f"The agent goes on in branch {made.branch}, at commit {tip[:7]}: {before}.",))
@@ -161,8 +162,7 @@ def _unsuitable(asked: Asked, git: Git, base: str) -> str:
     """Why an agent in a worktree would not see what its caller sees in the checkout; empty if it would."""
     if not git.succeeds("symbolic-ref", "--quiet", "HEAD"):
         return f"{git.folder} has no branch checked out (a detached HEAD); check out a branch first"
-    listed = git.ask("ls-tree", "-r", "-z", "--format=%(objectmode)", base, patience=CHECKOUT_PATIENCE)
-    if GITLINK in listed.split(b"\0") or git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
+    if has_submodules(git, base) or git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
         return "the repository has submodules, whose folders would be empty; start the agent without `worktree`"
     words = ("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules")
     position = position_of(git.folder)

@@ -21,7 +21,16 @@ from codex_mcp.base.files import open_regular, opened
 from codex_mcp.base.locks import flocked
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, told_in
-from codex_mcp.git.layout import branch_state, branches_of, fill_index, ours, receiving, repository, write_head
+from codex_mcp.git.layout import (
+    branch_state,
+    branches_of,
+    fill_index,
+    has_submodules,
+    ours,
+    receiving,
+    repository,
+    write_head,
+)
 from codex_mcp.git.running import Git, GitFailed
 from codex_mcp.git.worktree import HEADS, Shared, State, Worktree, branch_for, numbered, taken_names
 
@@ -40,6 +49,8 @@ ATTEMPTS: Final = 5
 
 LONGEST_BRANCH: Final = 240
 """Bytes of a branch in the user's repository, where it is one file: its name, a number and `.lock` fit into 255."""
+
+NESTED: Final = "commits with a nested repository (a submodule), which are not taken over"
 
 SHOWN: Final = 60
 """Characters of a name in a warning."""
@@ -94,7 +105,9 @@ def _publish(worktree: Worktree) -> Published:
         return Published(worktree, trouble="a HEAD that names no commit")
     user = repository(worktree)
     ids = sorted({*moved.values(), told.commit})
-    if trouble := take(worktree, user, ids):
+    # The user's history may have nested repositories, which the agent can fill with its own when it checks them out.
+    trouble = take(worktree, user, ids) or (NESTED if has_submodules(user, told.commit) else None)
+    if trouble is not None:
         return Published(worktree, (f"The commits of the agent are not in {worktree.checkout}: {trouble}.",), trouble)
     warnings: list[str] = []
     current = None if told.ref is None else told.ref.removeprefix(HEADS)
@@ -165,7 +178,7 @@ def _why_refused(worktree: Worktree, user: Git, asked: bytes) -> str | None:
     listed = receiving(worktree).ask(*raw, "--stdin", given=asked + known, patience=PATIENCE)
     for entry in listed.split(b"\0"):
         if entry.startswith(b":") and entry.split(b" ")[1] == b"160000":
-            return "commits with a nested repository (a submodule), which are not taken over"
+            return NESTED
     return None
 
 

@@ -123,7 +123,7 @@ class _Running:
         atexit.register(self._end)
 
     def started(self, job: _Job, program: str) -> subprocess.Popen[bytes]:
-        """Start git. Between its start and its place in our list this process does not end. Raises OSError, GitFailed."""
+        """Start git. This process does not end before the new one is in our list. Raises OSError, GitFailed."""
         with AwaitedChild() as note:
             if self._is_ending:
                 raise GitFailed("the server is ending")
