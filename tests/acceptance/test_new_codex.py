@@ -1,6 +1,7 @@
 """A Codex that our tests did not run with: tried before it is used, while our own serves."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.core.odd_codex import odd_codex
 from tests.support.mail.folders import until
+from tests.support.processes import the_server
 from tests.support.servers.mcp_server import TOUR, McpServer, Setup, scripted_server
 
 HELLO = {"prompt": "hello"}
@@ -117,6 +119,48 @@ async def test_a_codex_on_path_that_hangs_when_asked_for_its_version_is_asked_on
             assert f"cannot run {codex}: it does not say which version of Codex it is" in server.log
             await until(lambda: verdict_on(str(codex), home) is not None)
     assert (tmp_path / "asked").read_text().count("asked") == len(["the first server", "its trial"])
+
+
+def tried_at(codex: Path) -> set[int]:
+    """The processes of a trial: those whose command line has this Codex."""
+    found = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
+    return {pid for pid in found if str(codex).encode() in arguments(pid)}
+
+
+def arguments(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+async def test_a_trial_goes_on_when_our_own_codex_dies(tmp_path: Path) -> None:
+    codex = odd_codex(tmp_path / "bin", "waits for a file")
+    home = str(tmp_path / "home/.codex")
+    async with scripted_server(tmp_path, environment=path_with(codex.parent)) as (server, _model):
+        await server.initialize()
+        await server.run("codex", HELLO)
+        await until(lambda: bool(tried_at(codex)))
+        await server.kill_core()
+        await server.run("codex", HELLO)
+        (codex.parent / "file").touch()
+        await until(lambda: verdict_on(str(codex), home) is not None)
+    assert "could not be tried" not in server.log
+    assert "Unknown child process" not in server.log
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_trial_ends_with_its_server(tmp_path: Path, end: signal.Signals) -> None:
+    codex = odd_codex(tmp_path / "bin", "hangs")
+    async with scripted_server(tmp_path, environment=path_with(codex.parent)) as (server, _model):
+        await server.initialize()
+        await server.run("codex", HELLO)
+        await until(lambda: any(b"thread_unload_delay_secs" in arguments(pid) for pid in tried_at(codex)))
+        os.kill(the_server(server.setup.home).pid, end)
+        await until(lambda: not tried_at(codex))
+    assert verdict_on(str(codex), str(tmp_path / "home/.codex")) is None
+    assert "could not be tried" not in server.log
+    assert "Unknown child process" not in server.log
 
 
 FUTURE = 'model_provider = "from-the-future"\n'

@@ -11,7 +11,7 @@ from codex_cli_bin import bundled_codex_path
 VERSION = "9.9.9"
 
 SCRIPT = """#!{python}
-import json, os, socket, subprocess, sys, threading, tomllib
+import json, os, socket, subprocess, sys, threading, time, tomllib
 from pathlib import Path
 
 REAL, HABIT = {real!r}, {habit!r}
@@ -31,6 +31,9 @@ if arguments == ["--version"]:
 if "generate-json-schema" in arguments:
     if HABIT == "calls home at once":
         call_home()
+    if HABIT == "waits for a file":
+        while not Path(__file__).with_name("file").exists():
+            time.sleep(0.01)
     if HABIT == "makes itself at home":
         Path(os.environ["HOME"], "mine").touch()
         Path("mine").touch()

@@ -15,7 +15,7 @@ SERVED_BY: Final = "CODEX_SERVED_BY"
 """Set for a core, and inherited by its commands: which server started it."""
 
 RUN_BY: Final = "CODEX_MCP_RUN_BY"
-"""Set for our own children that could wait for ever (git): which process started them. Only our guard looks at it."""
+"""Set for our own children that could outlive us (git, trials of a Codex): which process started them."""
 
 OURS: Final = os.urandom(8).hex()
 """The value of RUN_BY for children of this process."""

@@ -24,6 +24,7 @@ from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import opened, read_if_there, write_whole
 from codex_mcp.base.logs import LOG_FILE
+from codex_mcp.base.processes.marks import RUN_BY
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.cli.demo.client import Client, ServerLaunch, connected
 from codex_mcp.cli.demo.messages import Decision, Event, Question, ToolResult
@@ -276,7 +277,8 @@ async def _run_checks(binary: Binary, environment: Mapping[str, str], place: Pla
 
 
 def _environment(environment: Mapping[str, str], place: Place, proxy: str) -> dict[str, str]:
-    kept = {name: environment[name] for name in ("PATH", "LANG", "LC_ALL", "PYTHONPATH") if name in environment}
+    names = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", RUN_BY)
+    kept = {name: environment[name] for name in names if name in environment}
     temporary = place.file("temporary")
     os.makedirs(temporary)
     proxies = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"), proxy)

@@ -1,9 +1,9 @@
 """A small process that ends the remaining processes of a core and its commands when this server is killed.
 
 The guard waits until the server's end of a pipe is closed, gives the core time to end by itself, and kills every
-process with the server's mark in its environment, and our own runs of git, until it finds none twice: the kernel does
-not show the environment of a process that is replacing its program. It is a shell script, which needs a tenth of
-Python's memory. Linux only; it needs `sh` and a `grep` with -z.
+process with the server's mark in its environment, and our own runs of git and trials, until it finds none twice: the
+kernel does not show the environment of a process that is replacing its program. It is a shell script, which needs a
+tenth of Python's memory. Linux only; it needs `sh` and a `grep` with -z.
 """
 
 from __future__ import annotations

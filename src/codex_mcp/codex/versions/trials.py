@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from codex_mcp.base.blocking import in_thread
+from codex_mcp.base.processes.marks import OURS, RUN_BY, variables
+from codex_mcp.base.processes.offspring import AwaitedChild, children, kill_children, no_longer_awaited
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.versions.verdicts import verdict_on
@@ -50,7 +52,10 @@ class Trials:
         """Try this Codex and wait for the verdict."""
         argv = [sys.executable, "-m", "codex_mcp", "doctor", "--self-test", "--json"]
         argv += ["--codex-home", self._home, "--codex-bin", path]
-        child = await start_child(argv, self._environment, MIB, before_exec=before_exec)
+        # The mark: if we are killed, our guard ends the trial.
+        child = await start_child(argv, {**self._environment, RUN_BY: OURS}, MIB, before_exec=before_exec)
+        with AwaitedChild() as note:  # no command of an agent has left it behind
+            note(child.pid)
         try:
             async with asyncio.timeout(PATIENCE):
                 await child.wait()
@@ -59,6 +64,8 @@ class Trials:
         finally:
             child.kill()
             await child.wait()
+            no_longer_awaited(child.pid)
+            kill_children(found=_left_by_trials)
 
     async def _try_and_tell(self, path: str) -> None:
         await asyncio.sleep(HEAD_START)
@@ -76,6 +83,11 @@ class Trials:
 
     async def aclose(self) -> None:
         await self._tasks.aclose()
+
+
+def _left_by_trials() -> set[int]:
+    """The server of a trial that was ended, and its Codex. We have adopted them."""
+    return {pid for pid in children() if variables(pid, (RUN_BY,)).get(RUN_BY) == OURS}
 
 
 def _yield_to_agents() -> None:
