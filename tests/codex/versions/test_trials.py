@@ -1,6 +1,7 @@
 """Trials in the background: they do not begin beside a user's first call."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,13 @@ from tests.support.mail.folders import until
 @pytest.fixture
 def codex(tmp_path: Path) -> Path:
     path = tmp_path / "codex"
-    path.write_text("#!/bin/sh\necho codex-cli 9.9.9\n")
+    says(path, "9.9.9")
     path.chmod(0o755)
     return path
+
+
+def says(path: Path, version: str) -> None:
+    path.write_text(f"#!/bin/sh\necho codex-cli {version}\n")
 
 
 async def test_nothing_runs_during_the_head_start(tmp_path: Path, codex: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +49,20 @@ async def test_then_it_is_tried_once(tmp_path: Path, codex: Path, monkeypatch: p
     verdict = verdict_on(str(codex), str(tmp_path))
     assert verdict is not None
     assert verdict.failed == "schema"
+
+
+async def test_a_codex_that_has_taken_the_place_of_a_tried_one_is_tried_by_the_same_server(
+    tmp_path: Path, codex: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server over HTTP lives for weeks, and Codex updates itself in its place."""
+    monkeypatch.setattr(trials, "HEAD_START", 0.0)
+    trying = Trials(str(tmp_path), os.environ)
+
+    def has_tried(version: str) -> bool:
+        trying.start(str(codex))  # as each start of a core does
+        return verdict_on(str(codex), str(tmp_path), version) is not None
+
+    for version in ("9.9.9", "9.9.10"):
+        says(codex, version)
+        await until(partial(has_tried, version))
+    await trying.aclose()

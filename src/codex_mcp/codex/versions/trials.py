@@ -40,12 +40,13 @@ class Trials:
         self._home = codex_home
         self._environment = environment
         self._tasks = TaskSet()
-        self._started: set[str] = set()
+        self._tried: set[str] = set()
+        """At this moment. A file that has a verdict is tried again if another Codex is put in its place."""
 
     def start(self, path: str) -> None:
-        """Try this Codex in the background, once. It can be used from the next start of the core."""
-        if path not in self._started:
-            self._started.add(path)
+        """Try this Codex in the background, unless that is happening. The next start of the core can use it."""
+        if path not in self._tried:
+            self._tried.add(path)
             self._tasks.spawn(self._try_and_tell(path), name=f"trial of {path}")
 
     async def run(self, path: str, before_exec: Callable[[], None] | None = None) -> None:
@@ -68,9 +69,12 @@ class Trials:
             kill_children(found=_left_by_trials)
 
     async def _try_and_tell(self, path: str) -> None:
-        await asyncio.sleep(HEAD_START)
-        with contextlib.suppress(OSError):
-            await self.run(path, _yield_to_agents)
+        try:
+            await asyncio.sleep(HEAD_START)
+            with contextlib.suppress(OSError):
+                await self.run(path, _yield_to_agents)
+        finally:
+            self._tried.discard(path)
         verdict = await in_thread(verdict_on, path, self._home)
         if verdict is None:
             logger.warning("%s could not be tried; `codex-mcp doctor --self-test` shows why", path)
