@@ -211,6 +211,7 @@ OPENED_ELSEWHERE = {
     "execserver.serve": "/proc",
     "git.agent_files": "an agent's git folder: regular files only, through no link, in limited numbers and sizes",
     "mail.owners": "/proc",
+    "transports.local.sockets": "opens folders only",
 }
 """The modules that open files by themselves, and why a pipe, a device or a file without end does no harm there."""
 

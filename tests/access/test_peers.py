@@ -15,7 +15,7 @@ import pytest
 
 from codex_mcp.access import process_tree
 from codex_mcp.access.other_end import address_of
-from codex_mcp.access.peers import Peers
+from codex_mcp.access.peers import Peers, other_user
 from codex_mcp.access.process_tree import is_elsewhere
 
 CONNECT = """
@@ -194,3 +194,25 @@ async def test_a_check_that_nobody_waits_for_any_longer_does_not_stop_the_others
         checks[0].cancel()
         checks[1].cancel()
         assert await checks[2] is None
+
+
+async def test_a_unix_socket_is_for_our_user_and_root_and_refusals_are_told() -> None:
+    told: list[str] = []
+    peers = Peers(refused=told.append)
+    us = os.geteuid()
+    other = 65534 if us == 0 else us
+    with contextlib.ExitStack() as stack:
+        near, far = map(stack.enter_context, socket.socketpair())
+        os.seteuid(other)
+        try:
+            theirs, _ = map(stack.enter_context, socket.socketpair())
+        finally:
+            os.seteuid(us)
+        assert (other_user(near), other_user(far)) == (None, None)
+        assert await peers.check_unix(near) is None
+        assert (await peers.check_unix(theirs) is None) is (other == us)
+    expected = (
+        [] if other == us else [f"Forbidden: this socket is for the user who runs the server; you are user {other}"]
+    )
+    assert told == expected
+    peers.close()

@@ -24,7 +24,7 @@ from typing import Final, TypeAlias
 from codex_mcp.access import process_tree
 from codex_mcp.access.other_end import Address, OtherEnd, address_of, is_here, other_end
 from codex_mcp.access.process_tree import lineage
-from codex_mcp.access.verdicts import UNSEEN, Circumstances, Lineage, Process, refusal, unseen
+from codex_mcp.access.verdicts import OTHER_USER, UNSEEN, Circumstances, Lineage, Process, refusal, unseen
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,11 @@ LOG_INTERVAL: Final = 10.0
 
 CREDENTIALS: Final = struct.Struct("3i")
 """Process, user and group of a unix socket's peer (SO_PEERCRED)."""
+
+SOL_LOCAL: Final = 0
+LOCAL_PEERCRED: Final = 1
+XUCRED: Final = struct.Struct("=II")
+"""The same on macOS: a version and the user, then groups (sys/un.h, sys/ucred.h)."""
 
 
 class Peers:
@@ -225,6 +230,15 @@ class Peers:
             return process_tree.process(pid) is not None
         return any(each.pid == self._server for each in chain[1:])
 
+    def check_unix(self, accepted: socket.socket) -> asyncio.Future[str | None]:
+        """The check of an accepted unix socket: its user must be ours or root; then as `unix_refusal`."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "peer check")
+        loop = asyncio.get_running_loop()
+        checked = loop.run_in_executor(self._pool, lambda: other_user(accepted) or self.unix_refusal(accepted))
+        checked.add_done_callback(self._note)
+        return checked
+
     def unix_refusal(self, accepted: socket.socket) -> str | None:
         """The same for an accepted unix socket: by the process that connected it."""
         if sys.platform != "linux":
@@ -232,6 +246,15 @@ class Peers:
         pid, _, _ = CREDENTIALS.unpack(accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
         found = self._lineage(pid) if pid > 0 else None  # 0: in a PID namespace that we cannot see
         return UNSEEN if found is None else refusal([found], self._server, only_confined=self._only_confined)
+
+
+def other_user(accepted: socket.socket) -> str | None:
+    """Why the user at the other end of a unix socket may not use it; None for our own and for root."""
+    if sys.platform == "linux":
+        _, uid, _ = CREDENTIALS.unpack(accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+    else:
+        _, uid = XUCRED.unpack(accepted.getsockopt(SOL_LOCAL, LOCAL_PEERCRED, XUCRED.size))
+    return None if uid in (0, os.geteuid()) else OTHER_USER.format(uid=uid)
 
 
 def _holders(inodes: Collection[int]) -> tuple[dict[int, list[int]], list[int]]:

@@ -44,6 +44,8 @@ UNSEEN: Final = (
     "(one PID namespace), or run them as different users"
 )
 
+OTHER_USER: Final = "Forbidden: this socket is for the user who runs the server; you are user {uid}"
+
 
 class Process(Struct, frozen=True):
     pid: int

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import AgentState
+from codex_mcp.team.agent import AgentState, Owner
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
 from codex_mcp.team.mail.arrivals import Arrivals
@@ -53,6 +53,8 @@ class TeamSetup(Struct, frozen=True):
     """Tools of the agents themselves, as the app-server spells them."""
     approval_timeout: float = 600.0
     """Seconds after which a question in a turn that mail began is denied."""
+    joined: Callable[[Owner], None] = lambda _: None
+    """Told which node of the store this server is, each time that it has joined."""
 
 
 class TeamMeasure(Struct, frozen=True):
@@ -74,6 +76,7 @@ class Team:
         self._settings = settings
         self._threads = threads
         self._began = time.monotonic()
+        self._joined = setup.joined
         self._tasks = TaskSet()
         self.session = session = StoreSession(settings.state_dir, setup.open_store, self)
         self.roster = roster = Roster(self._member_removed)
@@ -221,6 +224,9 @@ class Team:
             await self.injection.aclose()
             await self.mail.aclose()
             await self.session.aclose()
+
+    def joined(self, owner: Owner) -> None:
+        self._joined(owner)
 
     def agent_taken_over(self, claim: Claim) -> None:
         member = next((member for member in self.roster if member.claim == claim), None)

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.state.embedded import flock
-from codex_mcp.state.embedded.flock import NodeLock, alone_while_opening, has_died, nodes_with_locks, remove_dead_locks
+from codex_mcp.state.embedded.flock import (
+    NodeLock,
+    alone_while_opening,
+    has_died,
+    nodes_with_locks,
+    remove_dead_locks,
+    socket_path,
+)
 
 
 def test_a_node_lives_while_its_lock_is_held(tmp_path: Path) -> None:
@@ -44,8 +51,11 @@ def test_only_the_files_of_dead_strangers_are_removed(tmp_path: Path) -> None:
     living = NodeLock(str(tmp_path), "living")
     for name in ("known", "stranger"):
         NodeLock(str(tmp_path), name).drop()
+    for name in ("known", "stranger", "living", "never"):
+        Path(socket_path(str(tmp_path), name)).touch()
     remove_dead_locks(str(tmp_path), frozenset({"known"}))
     assert nodes_with_locks(str(tmp_path)) == ["known", "living"]
+    assert sorted(path.name for path in tmp_path.glob("nodes/*.sock")) == ["living.sock"]
     living.give_up()
 
 

@@ -23,6 +23,10 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.nodes: list[str] = []
+
+    def joined(self, owner: Owner) -> None:
+        self.nodes.append(owner.node)
 
     def agent_taken_over(self, claim: Claim) -> None:
         self.told.append(claim.thread)
@@ -125,6 +129,7 @@ async def test_who_was_taken_for_dead_finds_out_before_it_does_anything_and_join
     assert listener.told == ["all"]
     assert session.lease == "holding"
     assert session.owner.node != before
+    assert listener.nodes == [before, session.owner.node]
     await session.aclose()
     await other.aclose()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -23,6 +24,8 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 if TYPE_CHECKING:
+    from codex_mcp.mcp.control.late import LateDoor
+    from codex_mcp.mcp.tools.team_tools import TeamTools
     from codex_mcp.team.mail.team_mail import MailPlace
     from codex_mcp.team.profile.roles import Role
     from codex_mcp.team.records.store_session import OpenStore
@@ -92,6 +95,13 @@ def _plain_tools(surface: Surface | None) -> Sequence[Tool]:
             return SESSION_TOOLS
 
 
+async def _closed(door: LateDoor, tools: TeamTools) -> None:
+    try:
+        await door.aclose()
+    finally:
+        await tools.aclose()
+
+
 def team_product(
     roles: Mapping[str, Role],
     open_store: OpenStore,
@@ -100,6 +110,8 @@ def team_product(
     around: Around | None = None,
 ) -> MakeProduct:
     # Not loaded by a server without a team, which starts faster.
+    from codex_mcp.mcp.control.inside import Inside  # noqa: PLC0415
+    from codex_mcp.mcp.control.late import LateDoor  # noqa: PLC0415
     from codex_mcp.mcp.schema.mail_catalogue import AGENT_TOOLS  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_catalogue import team_instructions, team_tools  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_results import describe_question  # noqa: PLC0415
@@ -109,17 +121,23 @@ def team_product(
 
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
         patience = settings.calls.approval_timeout
-        setup = TeamSetup(open_store, describe_question, mail, resume, AGENT_TOOLS, patience)
+        door = LateDoor(lambda: inside)
+        setup = TeamSetup(open_store, describe_question, mail, resume, AGENT_TOOLS, patience, door.joined)
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings, team)
         purposes = {name: role.purpose for name, role in roles.items()}
-        listed = listing(_listed(team_tools(settings.sessions.tools, purposes), settings))
+        offered = _listed(team_tools(settings.sessions.tools, purposes), settings)
         tasks = Tasks(threads, settings.calls, key, tools.says)
-        table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listed}
+        table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listing(offered)}
         stateless = settings.calls.protocol is not Protocol.LEGACY
         told = team_instructions(settings.sessions.tools)
         methods = Methods(table, CAPABILITIES, stateless, around, told, late.logged)
-        return Product(methods, tools.tools(), tools.aclose, team.note_refused, LONGEST_GRACE, team.measured)
+        box = tools.tools()
+        reading = {tool.name for tool in offered if tool.read_only}
+        inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads)
+
+        close = partial(_closed, door, tools)
+        return Product(methods, box, close, team.note_refused, LONGEST_GRACE, team.measured)
 
     return make

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "nodes"
 SUFFIX: Final = ".lock"
+SOCKET: Final = ".sock"
 OPENING: Final = "opening.lock"
 
 OPENING_PATIENCE: Final = 10.0
@@ -60,19 +61,25 @@ def has_died(state_dir: str, node_id: str) -> bool:
 
 def nodes_with_locks(state_dir: str) -> list[str]:
     """The ids of all nodes that have a lock file, alive or not."""
-    try:
-        names = os.listdir(os.path.join(state_dir, FOLDER))
-    except FileNotFoundError:
-        return []
-    return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+    return _named(state_dir, SUFFIX)
+
+
+def socket_path(state_dir: str, node_id: str) -> str:
+    """Where a node listens, if it does. Only its lock says whether it is alive."""
+    return os.path.join(state_dir, FOLDER, node_id + SOCKET)
 
 
 def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
-    """Remove the files of dead nodes that are not in the database. A starting node creates its file again."""
+    """Remove the files of dead nodes: sockets, and locks that are not in the database. A starting node creates its
+    lock again."""
     for node_id in nodes_with_locks(state_dir):
         if node_id not in known and has_died(state_dir, node_id):
             with contextlib.suppress(OSError):
                 os.unlink(_path(state_dir, node_id))
+    for node_id in _named(state_dir, SOCKET):
+        if has_died(state_dir, node_id):
+            with contextlib.suppress(OSError):
+                os.unlink(socket_path(state_dir, node_id))
 
 
 @contextlib.contextmanager
@@ -88,6 +95,14 @@ def alone_while_opening(state_dir: str) -> Iterator[None]:
             yield
     finally:
         os.close(descriptor)
+
+
+def _named(state_dir: str, suffix: str) -> list[str]:
+    try:
+        names = os.listdir(os.path.join(state_dir, FOLDER))
+    except FileNotFoundError:
+        return []
+    return sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix))
 
 
 def _path(state_dir: str, node_id: str) -> str:

@@ -31,7 +31,10 @@ OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
 
 
 class SessionListener(Protocol):
-    """Is told when agents of this server may belong to another one."""
+    """Is told which node this server is, and when agents of this server may belong to another one."""
+
+    def joined(self, owner: Owner) -> None:
+        """This server is this node from now on."""
 
     def agent_taken_over(self, claim: Claim) -> None:
         """Another server has claimed this agent."""
@@ -128,6 +131,7 @@ class StoreSession:
         assert self._keeper is not None
         node = await self._keeper.join()
         self.owner = Owner(node.id, node.pid, node.host)
+        self._listener.joined(self.owner)
         if self._writer is None:
             await import_registry(self._store, self._state_dir)
             await own_names(self._store)

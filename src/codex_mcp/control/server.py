@@ -1,0 +1,198 @@
+"""A connection to a living server of a state folder. Nothing here waits longer than a server that lives needs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codex_mcp import __version__
+from codex_mcp.base.settings.kinds import MIB
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.control import failures
+from codex_mcp.control.failures import CannotReach
+from codex_mcp.rpc.channel import Frame
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
+from codex_mcp.rpc.peer import Handlers, Peer, PendingCall
+from codex_mcp.state.embedded.flock import has_died, nodes_with_locks, socket_path
+from codex_mcp.transports.local.channel import Bounds, LocalChannel
+from codex_mcp.transports.local.sockets import dialled
+from codex_mcp.wire import control
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, ErrorResponse, Notification, Request
+
+PATIENCE: Final = 2.0
+"""Seconds for the answer to `control/hello`, and to a ping while a longer answer is awaited."""
+
+JUST_JOINED: Final = 0.5
+"""Seconds in which a server that has joined makes its socket."""
+
+TRY_EVERY: Final = 0.05
+
+LONGEST_ANSWER: Final = 64 * MIB
+
+Told: TypeAlias = Callable[[Notification], None]
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who connects, and for what."""
+
+    program: str
+    person: str
+    principal: str | None = None
+    view: bool = False
+
+
+def living_nodes(state_dir: str) -> list[str]:
+    """The servers that hold their locks, whether they answer or not."""
+    return [node for node in nodes_with_locks(state_dir) if not has_died(state_dir, node)]
+
+
+class _Channel(LocalChannel):
+    """Notes why the server closes the connection, which it says in an error that answers no request."""
+
+    refusal = ""
+
+    def _decoded(self, frame: Frame) -> Frame:
+        decoded = super()._decoded(frame)
+        if isinstance(decoded, ErrorResponse) and decoded.id is None:
+            self.refusal = decoded.error.message
+        return decoded
+
+
+class Server:
+    """Made by `connected`."""
+
+    def __init__(self, state_dir: str, node: str, name: str, channel: _Channel, told: Told) -> None:
+        self.node = node
+        self.name = name
+        """How a person knows it: `server process 4711`."""
+        self._state_dir = state_dir
+        self._channel = channel
+        handlers = Handlers(_no_request, told)
+        self._peer = Peer(channel, handlers, max_requests=1, pace=_no_pace)
+        self._tasks = TaskSet()
+
+    async def begin(self, caller: Caller) -> control.Greeting:
+        """Say hello. Raises CannotReach."""
+        self._tasks.spawn(self._peer.run(), name=f"connection to {self.name}")
+        hello = control.Hello(
+            protocol=control.PROTOCOL,
+            program=caller.program,
+            version=__version__,
+            person=caller.person,
+            principal=caller.principal,
+            view=caller.view,
+        )
+        pending = self._peer.start(control.HELLO, hello)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answer = await pending.answer
+        except TimeoutError:
+            raise failures.silent(self.name, PATIENCE) from None
+        except RequestFailed as exc:
+            raise failures.refused(self.name, str(exc)) from exc
+        except ConnectionLost:
+            raise await self._lost() from None
+        return msgspec.json.decode(answer, type=control.Greeting)
+
+    async def call(self, method: str, params: object) -> Raw:
+        """Raises RequestFailed, or CannotReach if the server ends, or does not even answer a ping any more."""
+        pending = self._peer.start(method, params)
+        try:
+            while not await self._came(pending):
+                ping = self._peer.start("ping", {})
+                if not await self._came(ping) and not pending.answer.done():
+                    raise failures.silent(self.name, 2 * PATIENCE)
+            return pending.answer.result()
+        except ConnectionLost:
+            raise await self._lost() from None
+        finally:
+            self._peer.forget(pending)
+
+    async def _came(self, pending: PendingCall) -> bool:
+        await asyncio.wait([pending.answer], timeout=PATIENCE)
+        return pending.answer.done()
+
+    async def call_tool(self, name: str, arguments: Mapping[str, object], acts_for: control.ActsFor) -> dict[str, Any]:
+        """The result of a tool. Raises RequestFailed or CannotReach."""
+        params = {"name": name, "arguments": arguments, "_meta": {control.ACTS_FOR: acts_for}}
+        result: dict[str, Any] = msgspec.json.decode(await self.call("tools/call", params))
+        return result
+
+    async def follow(self, topics: Sequence[str]) -> control.Followed:
+        """What happens is told from now on. Raises RequestFailed or CannotReach."""
+        return msgspec.json.decode(await self.call(control.FOLLOW, control.Follow(topics)), type=control.Followed)
+
+    async def until_lost(self) -> CannotReach:
+        """Wait until there is no connection any more, or the server does not answer: why."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self._channel.until_lost()
+            try:
+                await self.call("ping", {})
+            except CannotReach as exc:
+                return exc
+
+    async def _lost(self) -> CannotReach:
+        """Why the connection has ended. A server that is killed frees its lock a moment later than its sockets."""
+        if self._channel.refusal:
+            return failures.refused(self.name, self._channel.refusal)
+        deadline = asyncio.get_running_loop().time() + JUST_JOINED
+        while asyncio.get_running_loop().time() < deadline:
+            if has_died(self._state_dir, self.node):
+                return failures.ended(self.name)
+            await asyncio.sleep(TRY_EVERY)
+        return failures.lost(self.name)
+
+    async def aclose(self) -> None:
+        await self._peer.aclose()
+        await self._tasks.aclose()
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    state_dir: str, node: str, caller: Caller, *, name: str = "", told: Told = lambda _: None
+) -> AsyncIterator[tuple[Server, control.Greeting]]:
+    """A connection that has said hello. `told` gets the notifications. Raises CannotReach."""
+    name = name or f"server {node}"
+    channel = _Channel(Bounds(LONGEST_ANSWER))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            opened = await _dialled(state_dir, node, name)
+    except TimeoutError:
+        raise failures.silent(name, PATIENCE) from None
+    await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, opened)
+    server = Server(state_dir, node, name, channel, told)
+    try:
+        yield server, await server.begin(caller)
+    finally:
+        await server.aclose()
+
+
+async def _dialled(state_dir: str, node: str, name: str) -> Any:
+    """Connect, if need be once the server has made its socket."""
+    deadline = asyncio.get_running_loop().time() + JUST_JOINED
+    while True:
+        try:
+            return await dialled(socket_path(state_dir, node))
+        except (FileNotFoundError, ConnectionRefusedError):
+            if has_died(state_dir, node):
+                raise failures.ended(name) from None
+            if asyncio.get_running_loop().time() > deadline:
+                raise failures.no_socket(name) from None
+        except OSError as exc:
+            raise failures.no_access(name, exc.strerror or str(exc)) from exc
+        await asyncio.sleep(TRY_EVERY)
+
+
+def _no_request(request: Request) -> object:
+    raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}")
+
+
+async def _no_pace() -> None:
+    """A server sends no more than it is asked for."""

@@ -1,0 +1,150 @@
+"""One connection to the control socket: `control/hello`, then an MCP session for each principal it acts for.
+
+No session has elicitation: what Codex asks is answered elsewhere. A connection that does not say hello is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from codex_mcp import __version__
+from codex_mcp.base.logs import Subject, about_only
+from codex_mcp.base.principals import LOCAL, account
+from codex_mcp.mcp.control.following import Following
+from codex_mcp.mcp.control.inside import Inside
+from codex_mcp.mcp.eras import Handshake
+from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.session import ID_BYTES, Origin, Session
+from codex_mcp.rpc.errors import invalid_params, request_failed
+from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.rpc.watched import watched
+from codex_mcp.transports.local.channel import LocalChannel
+from codex_mcp.wire import control, mcp
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, Notification, Request
+
+MOST_REQUESTS: Final = 64
+"""Open requests of one connection."""
+
+MOST_SESSIONS: Final = 64
+"""Principals that one connection acts for."""
+
+HELLO_PATIENCE: Final = 10.0
+"""Seconds from connecting to `control/hello`."""
+
+READING: Final = frozenset(
+    {"ping", "tools/list", "resources/list", "resources/templates/list", "resources/read", control.FOLLOW}
+)
+"""What a connection that may only read may call, besides tools that change nothing."""
+
+
+class Connection:
+    def __init__(
+        self, channel: LocalChannel, inside: Inside, greeting: Callable[[control.Hello], control.Greeting]
+    ) -> None:
+        self._id = os.urandom(ID_BYTES).hex()
+        self._channel = channel
+        self._inside = inside
+        self._greeting = greeting
+        self._hello: control.Hello | None = None
+        self._sessions: dict[str, Session] = {}
+        handlers = Handlers(self._request_received, self._notification_received)
+        self._peer = Peer(watched(channel, "control"), handlers, max_requests=MOST_REQUESTS, pace=_no_pace)
+        self._following = Following(self._peer.notify, inside, self._may_see)
+        self._own = {control.HELLO: self._hello_received, control.FOLLOW: self._following.follow}
+
+    def __repr__(self) -> str:
+        return f"<Connection {self._id} of {self._hello}>"
+
+    async def run(self) -> None:
+        """Serve until the other end is gone."""
+        late = asyncio.get_running_loop().call_later(HELLO_PATIENCE, self._hello_missed)
+        try:
+            with about_only(Subject(self._id, account(LOCAL))):
+                await self._peer.run()
+        finally:
+            late.cancel()
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        self._following.stop()
+        await self._peer.aclose()
+        for session in self._sessions.values():
+            self._inside.tools.caller_left(session.caller, session.client.name)
+            session.close()
+        self._sessions.clear()
+
+    def _hello_missed(self) -> None:
+        if self._hello is None:
+            self._channel.abort()
+
+    def _may_see(self, principal: str) -> bool:
+        return self._hello is not None and self._hello.principal in (None, principal)
+
+    def _request_received(self, request: Request) -> object:
+        if self._hello is None and request.method != control.HELLO:
+            raise request_failed(control.HELLO_FIRST, f"send {control.HELLO} first")
+        try:
+            self._check_allowed(request)
+            own = self._own.get(request.method)
+            if own is not None:
+                return own(request)
+            session = self._session(msgspec.json.decode(request.params, type=control.AnyParams).meta)
+        except msgspec.MsgspecError as exc:
+            raise invalid_params(str(exc)) from exc
+        return self._inside.methods.handle(session, request, Handshake())
+
+    def _notification_received(self, message: Notification) -> None:
+        for session in self._sessions.values():
+            handle_notification(session, message)
+
+    def _hello_received(self, request: Request) -> object:
+        hello = msgspec.json.decode(request.params, type=control.Hello)
+        if self._hello is not None:
+            raise request_failed(INVALID_REQUEST, f"{control.HELLO} came twice")
+        if hello.protocol != control.PROTOCOL:
+            older = "this server" if hello.protocol > control.PROTOCOL else f"{hello.program or 'the client'}"
+            raise request_failed(
+                control.OTHER_PROTOCOL,
+                f"this server (codex-mcp {__version__}) speaks protocol {control.PROTOCOL} of the control socket, and "
+                f"the client (codex-mcp {hello.version}) protocol {hello.protocol}; upgrade {older} and restart it",
+                {"protocol": control.PROTOCOL, "version": __version__},
+            )
+        self._hello = hello
+        return self._greeting(hello)
+
+    def _check_allowed(self, request: Request) -> None:
+        """Raises RequestFailed for what a connection that only reads may not do."""
+        if self._hello is None or not self._hello.view or request.method in READING:
+            return
+        tool = msgspec.json.decode(request.params, type=mcp.CallTool).name if request.method == "tools/call" else ""
+        if tool not in self._inside.reading_tools:
+            raise request_failed(control.NOT_ALLOWED, "this connection may only read")
+
+    def _session(self, meta: control.Meta | None) -> Session:
+        """That of the principal for whom the request is made."""
+        assert self._hello is not None
+        acts_for = None if meta is None else meta.acts_for
+        principal = acts_for.principal if acts_for is not None else self._hello.principal or LOCAL
+        if not self._may_see(principal):
+            raise request_failed(control.NOT_ALLOWED, f"this connection acts for {self._hello.principal} only")
+        if principal not in self._sessions:
+            if len(self._sessions) >= MOST_SESSIONS:
+                raise request_failed(control.NOT_ALLOWED, f"a connection acts for {MOST_SESSIONS} principals at most")
+            self._sessions[principal] = self._opened(self._hello, principal)
+        return self._sessions[principal]
+
+    def _opened(self, hello: control.Hello, principal: str) -> Session:
+        is_whole = hello.principal is None and not hello.view
+        origin = Origin(principal, self._id, f"control {self._id} {principal}", administers=lambda: is_whole)
+        session = Session(self._peer, self._inside.tools, self._inside.calls, origin)
+        session.client.introduce(mcp.ClientInfo(hello.program, hello.version), {})
+        return session
+
+
+async def _no_pace() -> None:
+    """The channel paces: it hands out few messages at a time."""

@@ -1,0 +1,131 @@
+"""What one connection is told of the threads that it follows, as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from codex_mcp.base.futures import Waiter
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.mcp.control.inside import Inside
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.team.records.registry_text import entry_text
+from codex_mcp.team.roster import Member
+from codex_mcp.wire import control
+from codex_mcp.wire.jsonrpc import Request
+
+MOST_TOPICS: Final = 64
+
+KINDS: Final[Mapping[str, str]] = {
+    "task_started": "turn",
+    "task_complete": "turn",
+    "turn_aborted": "turn",
+    "agent_message": "item.ended",
+    "agent_reasoning": "item.ended",
+    "user_message": "item.ended",
+    "token_count": "usage",
+    "plan_update": "plan",
+}
+ENDINGS: Final = (("_begin", "item.started"), ("_delta", "item.text"), ("_end", "item.ended"))
+"""How the types of other events end, and their kind."""
+
+
+class Following:
+    def __init__(self, notify: Callable[[str, object], None], inside: Inside, may_see: Callable[[str], bool]) -> None:
+        """`may_see` tells whether a principal's agents may be followed."""
+        self._notify = notify
+        self._inside = inside
+        self._may_see = may_see
+        self._count = 0
+        self._stops: dict[str, Callable[[], None]] = {}
+
+    def follow(self, request: Request) -> object:
+        asked = msgspec.json.decode(request.params, type=control.Follow)
+        members = {topic: self._member(topic) for topic in asked.topics}
+        if len(self._stops | members) > MOST_TOPICS:
+            raise invalid_params(f"a connection can follow {MOST_TOPICS} topics")
+        for topic, member in members.items():
+            self._stops.get(topic, _nothing)()
+            self._stops[topic] = self._begin(topic, member)
+        agents = [msgspec.json.decode(entry_text(member.record)) for member in members.values()]
+        return control.Followed(at=self._at(), agents=agents)
+
+    def stop(self) -> None:
+        while self._stops:
+            self._stops.popitem()[1]()
+
+    def _member(self, topic: str) -> Member:
+        """Raises RequestFailed."""
+        if not topic.startswith(control.THREAD):
+            raise invalid_params(f"{topic[:100]} cannot be followed here; {control.THREAD}NAME can")
+        name = topic.removeprefix(control.THREAD)
+        for member in self._inside.team.roster:
+            agent = member.agent
+            if name in (agent.codex_id, agent.identity, member.thread_id) and self._may_see(agent.principal):
+                return member
+        raise invalid_params(f"this server runs no agent {name[:100]}")
+
+    def _begin(self, topic: str, member: Member) -> Callable[[], None]:
+        thread_id = (member.thread.id if member.thread is not None else member.thread_id) or member.agent.codex_id
+        observers = self._inside.threads.observers
+
+        def observed(_: str, event: Event) -> None:
+            self._tell(topic, kind_of(str(event.msg.get("type"))), event.msg)
+
+        observers.add(thread_id, observed)
+        watch = _RemovalWatch(self._inside, member, lambda: self._tell(topic, "agent", _gone(member)))
+
+        def stop() -> None:
+            observers.remove(thread_id, observed)
+            watch.stop()
+
+        return stop
+
+    def _tell(self, topic: str, kind: str, data: Mapping[str, object]) -> None:
+        self._count += 1
+        self._notify(control.EVENT, control.Event(at=self._at(), topic=topic, kind=kind, data=data))
+
+    def _at(self) -> str:
+        return f"{self._inside.team.session.owner.node}.{self._count}"
+
+
+class _RemovalWatch:
+    """Calls `gone` when this server does not run an agent any longer."""
+
+    def __init__(self, inside: Inside, member: Member, gone: Callable[[], None]) -> None:
+        self._inside = inside
+        self._member = member
+        self._gone = gone
+        self._wait()
+
+    def _wait(self) -> None:
+        self._changed: Waiter = asyncio.get_running_loop().create_future()
+        self._changed.add_done_callback(self._look)
+        self._inside.threads.changes.watch([self._member.agent.codex_id], self._changed)
+
+    def _look(self, changed: Waiter) -> None:
+        if changed.cancelled():
+            return
+        if self._member in self._inside.team.roster:
+            self._wait()
+        else:
+            self._gone()
+
+    def stop(self) -> None:
+        self._inside.threads.changes.unwatch([self._member.agent.codex_id], self._changed)
+        self._changed.cancel()
+
+
+def _gone(member: Member) -> dict[str, object]:
+    return {"codex_id": member.agent.codex_id, "identity": member.agent.identity, "is_here": False}
+
+
+def kind_of(event_type: str) -> str:
+    return KINDS.get(event_type) or next((kind for end, kind in ENDINGS if event_type.endswith(end)), "event")
+
+
+def _nothing() -> None:
+    pass

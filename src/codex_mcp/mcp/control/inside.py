@@ -1,0 +1,29 @@
+"""What the control socket may use of its server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from codex_mcp.base.settings.calls import CallSettings
+    from codex_mcp.base.settings.team import TeamSettings
+    from codex_mcp.mcp.methods import Methods
+    from codex_mcp.mcp.session import ToolBox
+    from codex_mcp.team.team import Team
+    from codex_mcp.threads.threads import Threads
+
+
+class Inside(Struct, frozen=True):
+    """What a connection may use of its server."""
+
+    methods: Methods
+    tools: ToolBox
+    reading_tools: Collection[str]
+    """Names of the tools that change nothing."""
+    calls: CallSettings
+    settings: TeamSettings
+    team: Team
+    threads: Threads

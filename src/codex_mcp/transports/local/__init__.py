@@ -1,0 +1,1 @@
+"""Unix sockets: their files, and messages on them, one per line."""
