@@ -69,7 +69,7 @@ async def deliver(folder: Path) -> None:
     """A server gives Bob his mail until there is none; `core.jsonl` is the memory of the core."""
     async with opened(folder) as store:
         handover = Handover(store, EnvelopeLimits(messages=2))
-        while batch := await handover.next_batch(BOB):
+        while batch := await handover.next_batch(BOB, (await store.read(BOB)).messages):
             turn = {message.id: message.id in batch.redelivered for message in batch.messages}
             descriptor = os.open(folder / "core.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             os.write(descriptor, json.dumps(turn).encode() + b"\n")

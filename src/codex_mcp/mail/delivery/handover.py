@@ -1,13 +1,13 @@
 """Hands unread mail to an agent: offered, started, read. The caller runs one turn of an agent at a time.
 
-`next_batch` gives the text for a prompt. When the core has confirmed the turn, call `turn_started`; if it has refused
+`next_batch` gives the text for a prompt, from an inbox as it was just read. When the core has confirmed the turn, call `turn_started`; if it has refused
 the prompt, `turn_refused`. If neither is called, as after a crash, the mail is delivered again, and says so.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -38,26 +38,26 @@ class Handover:
         self._store = store
         self._ledger = Ledger(store.database)
         self._limits = limits
+        self._tidied: set[Address] = set()
 
-    async def next_batch(self, to: Address, wanted: Wanted = lambda _: True) -> Batch | None:
-        """The next messages for an agent, recorded as offered; None if there are none."""
-        while True:
-            inbox = await self._store.read(to)
-            unread = urgent_first(each for each in inbox.messages if not each.is_read and wanted(each))
-            first = chosen(unread, self._limits)
-            if not first:
-                await self._ledger.forget_others(to, {message.id for message in inbox.messages})
-                return None
+    async def next_batch(self, to: Address, inbox: Sequence[Message], wanted: Wanted = lambda _: True) -> Batch | None:
+        """The next of the messages in an agent's inbox, recorded as offered; None if there are none."""
+        await self._tidy(to, inbox)
+        unread = urgent_first(each for each in inbox if not each.is_read and wanted(each))
+        while first := chosen(unread, self._limits):
             before = await self._ledger.record(to, [message.id for message in first], Step.OFFER)
             fresh = [message for message in first if is_deliverable(before[message.id])]
             # Delivered, but a program without locks has undone the mark in the inbox.
             await self._mark_again(to, [message.id for message in first if message not in fresh])
+            rest = unread[len(first) :]
             if fresh:
                 again = frozenset(message.id for message in fresh if is_redelivery(before[message.id]))
-                waiting = [*fresh, *unread[len(first) :]]
+                waiting = [*fresh, *rest]
                 limits = EnvelopeLimits(len(fresh), self._limits.characters)
                 text = envelope(to, waiting, again, secrets.token_hex(16), limits).text
                 return Batch(to, text, tuple(fresh), again)
+            unread = rest
+        return None
 
     async def turn_started(self, batch: Batch) -> None:
         """The core has confirmed the turn: the mail is marked as read."""
@@ -73,6 +73,12 @@ class Handover:
     async def turn_refused(self, batch: Batch) -> None:
         """The core did not take the prompt: the mail stays for the next turn."""
         await self._ledger.record(batch.to, [message.id for message in batch.messages], Step.WITHDRAW)
+
+    async def _tidy(self, to: Address, inbox: Sequence[Message]) -> None:
+        """Forget what is no longer in the inbox, before its first delivery."""
+        if to not in self._tidied:
+            self._tidied.add(to)
+            await self._ledger.forget_others(to, {message.id for message in inbox})
 
     async def _mark_again(self, to: Address, ids: list[str]) -> None:
         if ids:

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -93,6 +93,7 @@ class Injection:
         self._awaited: set[str] = set()
         """Agents that have become idle, or got mail, since their delivery began to look."""
         self._guard = LoopGuard(mail, settings.max_hops)
+        self._handover: Handover | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._ending = asyncio.Event()
         self._arrivals = parts.arrivals
@@ -150,7 +151,7 @@ class Injection:
         """How many unread messages of an agent are held back by the loop protection. Raises Explained."""
         held = 0
         for address in self._mail.addresses(member.mailbox) if self._is_wanted_by(member) else ():
-            if unread := await self._unread(member, address):
+            if unread := self._unread(member, await self._mail.messages_at(address, member.mailbox)):
                 held += await self._guard.held(address, unread)
         return held
 
@@ -246,26 +247,28 @@ class Injection:
         """A turn with mail of one inbox. None: nothing in it may begin one."""
         if address.team != self._mail.session_team.team:  # whose folder belongs to Claude Code
             await self._mail.files.make_inbox(address)
-        unread = await self._unread(member, address)
+        inbox = await self._mail.messages_at(address, member.mailbox)
+        unread = self._unread(member, inbox)
         if not unread:
             return None
         if await self._shutdown.obeyed(member, address, unread):
             return True
-        batch = await self._next_batch(member, address, unread)
+        batch = await self._next_batch(member, address, inbox, unread)
         return None if batch is None else await self._hand_over(member, batch, self._begun)
 
     async def _steer(self, member: Member, address: Address) -> bool | None:
         """Add urgent mail of one inbox to the running turn. None: there is none. A request to shut down waits."""
-        unread = await self._unread(member, address)
+        inbox = await self._mail.messages_at(address, member.mailbox)
+        unread = self._unread(member, inbox)
         urgent = tuple(message for message in unread if message.is_urgent and message.kind != REQUEST)
-        batch = await self._next_batch(member, address, urgent) if urgent else None
+        batch = await self._next_batch(member, address, inbox, urgent) if urgent else None
         if batch is None:
             return None
         self._awaited.add(member.agent.codex_id)  # there may be more than fits into one envelope
         return await self._hand_over(member, batch, self._steered)
 
     async def _hand_over(self, member: Member, batch: Batch, begin: Begin) -> bool:
-        handover, count = await self._handover(), partial(self.counts.add, batch.to, member.agent.principal)
+        handover, count = await self._opened(), partial(self.counts.add, batch.to, member.agent.principal)
         try:
             turn = await begin(member, batch)
         except (Refused, CoreError):
@@ -281,16 +284,17 @@ class Injection:
         turn.mark_delivered()  # no caller asks for its outcome
         return await self._confirmed(handover, member, batch, turn)
 
-    async def _unread(self, member: Member, address: Address) -> tuple[Message, ...]:
-        found = await self._mail.messages_at(address, member.mailbox)
-        return self._guard.counted(member.agent.codex_id, (message for message in found if not message.is_read))
+    def _unread(self, member: Member, inbox: Sequence[Message]) -> tuple[Message, ...]:
+        return self._guard.counted(member.agent.codex_id, (message for message in inbox if not message.is_read))
 
-    async def _next_batch(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Batch | None:
+    async def _next_batch(
+        self, member: Member, address: Address, inbox: Sequence[Message], unread: tuple[Message, ...]
+    ) -> Batch | None:
         choice = await self._chosen(member, address, unread)
         if not choice.chosen:
             return None
-        handover = await self._handover()
-        return await handover.next_batch(address, lambda message: message.id in choice.chosen)
+        handover = await self._opened()
+        return await handover.next_batch(address, inbox, lambda message: message.id in choice.chosen)
 
     async def _chosen(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn. What must wait for a while wakes the agent again."""
@@ -356,12 +360,14 @@ class Injection:
         count(Kind.READ, len(batch.messages))
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
-    async def _handover(self) -> Handover:
-        from codex_mcp.mail.delivery.envelope import EnvelopeLimits  # noqa: PLC0415  only for a team that has mail
-        from codex_mcp.mail.delivery.handover import Handover  # noqa: PLC0415
+    async def _opened(self) -> Handover:
+        if self._handover is None:
+            from codex_mcp.mail.delivery.envelope import EnvelopeLimits  # noqa: PLC0415  only for a team that has mail
+            from codex_mcp.mail.delivery.handover import Handover  # noqa: PLC0415
 
-        limits = EnvelopeLimits(self._settings.max_messages, self._settings.max_message_length)
-        return Handover(await self._mail.opened(), limits)
+            limits = EnvelopeLimits(self._settings.max_messages, self._settings.max_message_length)
+            self._handover = Handover(await self._mail.opened(), limits)
+        return self._handover
 
 
 def _is_free(thread: Thread) -> bool:
