@@ -1,7 +1,8 @@
 """Hands unread mail to an agent: offered, started, read. The caller runs one turn of an agent at a time.
 
-`next_batch` gives the text for a prompt, from an inbox as it was just read. When the core has confirmed the turn, call `turn_started`; if it has refused
-the prompt, `turn_refused`. If neither is called, as after a crash, the mail is delivered again, and says so.
+`next_batch` gives the text for a prompt, from an inbox as it was just read. When the core has confirmed the turn, call
+`turn_started`; if it has refused the prompt, `turn_refused`. If neither is called, as after a crash, the mail is
+delivered again, and says so.
 """
 
 from __future__ import annotations
