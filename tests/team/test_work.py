@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
@@ -22,7 +23,6 @@ from codex_mcp.team.records.audit_entry import LONGEST_TEXT
 from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.team.work import Assignment
-from codex_mcp.threads.questions.decisions import Approved
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
 from tests.support.core.cores import Watcher
@@ -172,7 +172,9 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
         turn = await local.submit(arch, GATE)
         await local.model.wait_for_gate("gate")
         tasks = TaskSet()
-        asking = [tasks.spawn(turn.parked.park(ASKED, asyncio.timeout(None)), name="question") for _ in range(2)]
+        questions = [replace(ASKED, id=turn.next_question_id()) for _ in range(2)]
+        for question in questions:
+            tasks.spawn(turn.parked.park(question), name="question")
         await asyncio.sleep(0)  # they ask
         await local.team.session.writer.flush()
         asked = await other.records.find(QUESTION)
@@ -180,8 +182,7 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
         described = msgspec.json.decode(next(iter(asked.values())))
         assert described["id"] == f"{turn.name}/question-1"
         assert (described["identity"], described["team"], described["principal"]) == ("arch", "default", "local")
-        turn.parked.answer("question-1", Approved())
-        await asking[0]
+        turn.parked.drop(questions[0].id)
         await local.team.session.writer.flush()
         assert [key[-1] for key in await other.records.find(QUESTION)] == ["2"]
         await local.team.closing.close("arch", "local")

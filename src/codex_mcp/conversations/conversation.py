@@ -17,7 +17,8 @@ from codex_mcp.codex.events.translator import Event
 from codex_mcp.conversations.approval_requests import ApprovalRequest, approval_request, decision_of
 from codex_mcp.conversations.events import Endings, Submissions, told
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
-from codex_mcp.threads.questions.decisions import Decision, Denied, failed, timed_out
+from codex_mcp.threads.questions.board import Answer, Via, denied, expired
+from codex_mcp.threads.questions.decisions import failed
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.wire.conversations import ListenerEvent
 
@@ -143,22 +144,23 @@ class Conversation:
     def activity_changed(self, activity: str) -> None:
         """Nothing to do: 0.42.0 has no progress."""
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Answer:
         request = approval_request(question, self.id)
         if request is None:
-            return Denied(NO_REQUEST)
+            return denied(NO_REQUEST)
         try:
             async with asyncio.timeout(self._timeout) as limit:
-                decision = await self._asked(question, request, limit)
+                answer = await self._asked(question, request, turn, limit)
         except TimeoutError:
-            decision = timed_out(self._timeout) if self._heard.is_set() else self._unheard()
+            answer = expired(self._timeout) if self._heard.is_set() else self._unheard()
         self._submissions.count()
-        return decision
+        return answer
 
-    def _unheard(self) -> Denied:
-        return Denied(f"no one could be asked: the conversation had no listener within {self._timeout:g} seconds")
+    def _unheard(self) -> Answer:
+        why = f"no one could be asked: the conversation had no listener within {self._timeout:g} seconds"
+        return denied(why, Via.TIMEOUT)
 
-    async def _asked(self, question: Question, request: ApprovalRequest, limit: asyncio.Timeout) -> Decision:
+    async def _asked(self, question: Question, request: ApprovalRequest, turn: Turn, limit: asyncio.Timeout) -> Answer:
         while True:
             while (listener := self._to_ask()) is None:
                 self._heard.clear()
@@ -166,12 +168,14 @@ class Conversation:
             caller = listener.caller
             pending = caller.ask(request.method, request.params)
             try:
-                answer = await in_time(pending.answer, limit)
-                return decision_of(question, msgspec.json.decode(answer))
+                with turn.parked.asking(question, caller.principal, Via.CONVERSATION):
+                    answer = await in_time(pending.answer, limit)
+                decision = decision_of(question, msgspec.json.decode(answer))
+                return Answer(decision, caller.principal, Via.CONVERSATION)
             except asyncio.CancelledError:
                 caller.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
                 raise
             except RequestFailed as exc:
-                return failed(exc.error.message)
+                return Answer(failed(exc.error.message))
             except ConnectionLost:
                 self._caller_lost(caller)  # its session is about to be closed; the next listener is asked

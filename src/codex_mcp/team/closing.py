@@ -37,7 +37,7 @@ from codex_mcp.team.records.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Work
 from codex_mcp.team.workplaces import Workplaces
-from codex_mcp.threads.questions.decisions import Decision, Denied
+from codex_mcp.threads.questions.board import Answer, denied
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Status as TurnStatus
 from codex_mcp.threads.thread import Thread
@@ -88,8 +88,8 @@ class NoAudience:
     def activity_changed(self, activity: str) -> None:
         """Ignored."""
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
-        return Denied("the agent is being closed, and only asked for a summary")
+    async def ask(self, question: Question, turn: Turn) -> Answer:
+        return denied("the agent is being closed, and only asked for a summary")
 
 
 class Closing:

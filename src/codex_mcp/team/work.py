@@ -25,6 +25,8 @@ from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, shown
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Member, Roster
 from codex_mcp.threads.limits.account import Account
+from codex_mcp.threads.questions.board import Receipt, State
+from codex_mcp.threads.questions.decisions import is_approval
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome as TurnOutcome
 from codex_mcp.threads.record import Status
@@ -42,8 +44,8 @@ OUTCOMES: Final = {
     Status.RUNNING: AuditOutcome.RUNNING,
 }
 
-DescribeQuestion: TypeAlias = Callable[[str, Agent, Question], Mapping[str, object]]
-"""An open question of an agent under this id, as lists of open questions show it."""
+DescribeQuestion: TypeAlias = Callable[[Agent, Question], Mapping[str, object]]
+"""An open question of an agent, as lists of open questions show it."""
 
 
 class Assignment(Struct, frozen=True):
@@ -292,26 +294,28 @@ class Work:
         if member is not None:
             self._session.writer.note(member)
 
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+    def question_decided(self, thread: Thread, turn: Turn, receipt: Receipt) -> None:
         member = self._roster.of_thread(thread.id)
         if member is not None:
-            outcome = AuditOutcome.OK if word.startswith("approved") else AuditOutcome.REFUSED
-            self.audit(member.agent, "approval", outcome, request_id=turn.audience.label or None, what=word)
+            told = {"what": receipt.word, "by": receipt.by or None, "via": receipt.via}
+            request_id = turn.audience.label or None
+            self.audit(member.agent, "approval", _outcome_of(receipt), request_id=request_id, **told)
 
     def _questions_changed(self, member: Member, turn: Turn) -> None:
         """Write the open questions of a turn, so that all servers can list them."""
-        prefix = f"{member.agent.codex_id}/{turn.name}/"
+        codex_id = member.agent.codex_id
+        prefix = f"{codex_id}/{turn.name}/"
         questions = {
-            prefix + key: member.questions.get(prefix + key) or self._encoded(member, f"{turn.name}/{key}", question)
+            f"{codex_id}/{key}": member.questions.get(f"{codex_id}/{key}") or self._encoded(member, question)
             for key, question in turn.parked.open.items()
         }
         member.replace_questions(prefix, questions)
         self._session.writer.note(member)
         self._session.writer.hurry()
 
-    def _encoded(self, member: Member, question_id: str, question: Question) -> bytes:
+    def _encoded(self, member: Member, question: Question) -> bytes:
         agent = member.agent
-        described = self._describe_question(question_id, agent, question)
+        described = self._describe_question(agent, question)
         now = format_timestamp(time.time())
         return msgspec.json.encode({**described, "team": agent.team, "principal": agent.principal, "asked_at": now})
 
@@ -333,6 +337,14 @@ class Work:
             **details,
         )
         self._session.audit.append(entry)
+
+
+def _outcome_of(receipt: Receipt) -> AuditOutcome:
+    """How a question came to its end, as the audit counts it."""
+    if receipt.state is State.EXPIRED:
+        return AuditOutcome.TIMED_OUT
+    approved = receipt.decision is not None and is_approval(receipt.decision)
+    return AuditOutcome.OK if approved else AuditOutcome.REFUSED
 
 
 def _event(kind: str, outcome: TurnOutcome, tokens: int) -> dict[str, object]:

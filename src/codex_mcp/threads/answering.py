@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.logs import stay_about
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import (
     core_answer,
@@ -22,8 +24,9 @@ from codex_mcp.threads.questions.approvals import (
     refusal,
     told_of_refusal,
 )
-from codex_mcp.threads.questions.decisions import Aborted, is_approval, word_for
-from codex_mcp.threads.questions.questions import question_from
+from codex_mcp.threads.questions.board import Entry, Receipt
+from codex_mcp.threads.questions.decisions import Aborted, is_approval
+from codex_mcp.threads.questions.questions import Question, question_from
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
 from codex_mcp.wire.jsonrpc import Id
@@ -34,8 +37,17 @@ MOST_WARNINGS: Final = 10
 """Of one turn, before refusals are no longer told: an agent may ask hundreds of times."""
 
 
+class Whose(Struct, frozen=True):
+    """Whose question it is."""
+
+    principal: str
+    agent: str = ""
+    asker: str = ""
+    """The sub-agent that asks it; empty if the thread itself asks."""
+
+
 class Answering:
-    """The questions of one thread. `decided` is told of each decision, `cancel` stops a turn.
+    """The questions of one thread. `decided` is told the end of each, `cancel` stops a turn.
 
     `denial_ends`: a denied command or patch ends its turn.
     """
@@ -44,39 +56,39 @@ class Answering:
         self,
         translator: EventTranslator,
         publish: Callable[[Iterable[Event]], None],
-        decided: Callable[[Turn, str], None],
+        decided: Callable[[Turn, Receipt], None],
         cancel: Callable[[Turn], None],
-        *,
-        denial_ends: bool = False,
+        context: ThreadContext,
     ) -> None:
         self._translator = translator
         self._publish = publish
         self._decided = decided
         self._cancel = cancel
-        self._denial_ends = denial_ends
-        self._questions = OpenQuestions()
+        self._denial_ends = context.settings.denial_ends_turn
+        self._timeout = context.settings.approval_timeout
+        self._board = context.board
+        self._questions = OpenQuestions(context.board)
 
     @property
     def open(self) -> int:
         return len(self._questions)
 
-    def withdraw(self, question_id: Id) -> None:
-        self._questions.withdraw(question_id)
+    def withdraw(self, request_id: Id) -> None:
+        self._questions.withdraw(request_id)
 
-    async def answer(
-        self, question_id: Id, asked: Asked, turn: Turn | None, core: Core | None, asker: str = ""
-    ) -> object:
-        """The answer to a question that the core asks in this turn; `asker` names the sub-agent that asks it."""
+    async def answer(self, request_id: Id, asked: Asked, turn: Turn | None, core: Core | None, whose: Whose) -> object:
+        """The answer to a question that the core asks in this turn."""
         question = question_from(asked, self._translator.changes_of)
         if isinstance(question, UnreadableQuestion) or turn is None or turn.ended or turn.record.is_spoiled:
             why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
             logger.warning("refused a question of thread %s (%s): %s", asked.thread_id, asked.method, why)
             return refusal(asked.method)
         stay_about(turn.subject)
-        if asker:  # callers know the thread of its parent only
-            question = replace(question, thread_id=turn.thread_id, asker=asker)
-        decision = await self._questions.ask(question_id, question, partial(turn.audience.ask, turn=turn))
-        self._decided(turn, "withdrawn" if decision is None else word_for(decision))
+        question = replace(question, id=turn.next_question_id())
+        if whose.asker:  # callers know the thread of its parent only
+            question = replace(question, thread_id=turn.thread_id, asker=whose.asker)
+        receipt = await self._asked(request_id, question, turn, whose)
+        decision = receipt.decision
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
         refused = told_of_refusal(question, decision)
@@ -92,3 +104,21 @@ class Answering:
             with contextlib.suppress(CoreError):  # before the answer, so that the model reads it in time
                 await core.tell_model(asked.thread_id or turn.thread_id, told)
         return core_answer(question, decision)
+
+    async def _asked(self, request_id: Id, question: Question, turn: Turn, whose: Whose) -> Receipt:
+        now = self._board.now()
+        entry = Entry(
+            question=question,
+            thread=turn.thread_id,
+            principal=whose.principal,
+            agent=whose.agent,
+            asked_at=now,
+            deadline=now + self._timeout,
+        )
+
+        def closed(entry: Entry) -> None:
+            assert entry.receipt is not None
+            self._decided(turn, entry.receipt)
+
+        ask = partial(turn.audience.ask, turn=turn)
+        return await self._questions.ask(request_id, entry, turn.parked, ask, closed)

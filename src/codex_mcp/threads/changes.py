@@ -13,6 +13,7 @@ from typing import Final
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.threads.limits.account import Account
 from codex_mcp.threads.observers import TurnListener
+from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import Source
@@ -112,10 +113,10 @@ class ChangeListener:
             listener.turn_left(thread)
         self._changes.tell(thread.id, ANY_THREAD)
 
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        self._counts.decisions[word] += 1
+    def question_decided(self, thread: Thread, turn: Turn, receipt: Receipt) -> None:
+        self._counts.decisions[receipt.word] += 1
         for listener in self._listeners:
-            listener.question_decided(thread, turn, word)
+            listener.question_decided(thread, turn, receipt)
 
 
 def _model(thread: Thread, turn: Turn) -> str:

@@ -12,6 +12,7 @@ from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.observers import Observers, TurnListener
+from codex_mcp.threads.open_questions import Board
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.stopping.stopper import Cores
 from codex_mcp.threads.turn import Turn
@@ -26,6 +27,7 @@ class ThreadContext(Struct, frozen=True):
     account: str
     admission: Admission
     looks: TurnLooks
+    board: Board
     check_quota: Callable[[TurnSpec], None]
     """Called before a turn is queued; raises Refused if the principal has too much waiting."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 from codex_mcp.codex.events.translator import Event
+from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.turn import Turn
 
 Observer: TypeAlias = Callable[[str, Event], None]
@@ -42,8 +43,8 @@ class TurnListener(Protocol):
     def turn_left(self, thread: Any) -> None:
         """The core is done with a turn that was concluded earlier, because it was stopped before it had begun."""
 
-    def question_decided(self, thread: Any, turn: Turn, word: str) -> None:
-        """A question of the core was decided or withdrawn."""
+    def question_decided(self, thread: Any, turn: Turn, receipt: Receipt) -> None:
+        """A question of the core has come to its end."""
 
 
 class Observers:

@@ -23,12 +23,12 @@ from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, Opened
 from codex_mcp.codex.events.translator import EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads import turn_queue
-from codex_mcp.threads.answering import Answering
+from codex_mcp.threads.answering import Answering, Whose
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.own.own_work import OwnWork
 from codex_mcp.threads.publishing import Publishing
-from codex_mcp.threads.questions.decisions import Denied
+from codex_mcp.threads.questions.board import Via, denied
 from codex_mcp.threads.steering import Steering
 from codex_mcp.threads.stopping.stopper import STILL_RUNNING, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
@@ -63,8 +63,8 @@ class Thread:
         self._ended = EndedTurns()
         self._publishing = Publishing(self, context.observers, self._translator.thread_opened(opened.answer))
         self._publish = self._publishing.publish
-        decided, ends = partial(context.listener.question_decided, self), context.settings.denial_ends_turn
-        self._answering = Answering(self._translator, self._publish, decided, self.cancel, denial_ends=ends)
+        decided = partial(context.listener.question_decided, self)
+        self._answering = Answering(self._translator, self._publish, decided, self.cancel, context)
         self._meter = TokenMeter()
         self._steering = Steering(self._queue, self._perform, self._turns)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
@@ -182,8 +182,8 @@ class Thread:
 
     def deny_parked(self, why: str) -> None:
         """Deny every question that is listed for a client to answer."""
-        for turn in self._turns.values():
-            turn.parked.answer_all(Denied(why))
+        for question_id in [each for turn in self._turns.values() for each in turn.parked.open]:
+            self._context.board.decide(question_id, denied(why, Via.SHUTDOWN))
 
     async def unload(self) -> None:
         """Unload it from the core; the next turn loads it again, with its goal paused."""
@@ -268,8 +268,8 @@ class Thread:
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something, here or in a sub-agent; the coroutine returns the answer."""
         self._publish(self._translator.request(asked))
-        asker = self.own.asker(asked.thread_id)
-        return self._answering.answer(question_id, asked, self.current, self.loading.core, asker)
+        whose = Whose(self.principal, self.agent, self.own.asker(asked.thread_id))
+        return self._answering.answer(question_id, asked, self.current, self.loading.core, whose)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""

@@ -43,6 +43,7 @@ from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_o
 from codex_mcp.threads.loading import Early
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers, TurnListener
+from codex_mcp.threads.open_questions import Board
 from codex_mcp.threads.own.family import Family
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
@@ -79,6 +80,7 @@ class Threads:
         self.observers = Observers()
         self.looks = TurnLooks(core.codex_home)
         self.callers = Callers()
+        self.board = Board()
         self.tool_calls = ToolCalls()
         self._listener = ChangeListener(self.changes, self.counts, self.account)
         self.reported = Reported()
@@ -227,6 +229,7 @@ class Threads:
             account=account,
             admission=self._admission,
             looks=self.looks,
+            board=self.board,
             check_quota=partial(self._check_quota, account),
         )
         thread = Thread(opened, spec, core, context)

@@ -30,7 +30,7 @@ from codex_mcp.codex.facts import (
     TurnStarted,
 )
 from codex_mcp.threads.open_questions import ParkedQuestions
-from codex_mcp.threads.questions.decisions import Decision
+from codex_mcp.threads.questions.board import Answer
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
 from codex_mcp.threads.turn_queue import QueuePlace, Source
@@ -64,8 +64,11 @@ class Audience(Protocol):
     def activity_changed(self, activity: str) -> None:
         """The agent started doing something else."""
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
-        """Decide a question of this turn. Never raises; an audience that cannot be asked denies."""
+    async def ask(self, question: Question, turn: Turn) -> Answer:
+        """Decide a question of this turn. Never raises; an audience that cannot be asked denies.
+
+        It is cancelled if the question is closed in another way: decided at the board, or withdrawn.
+        """
 
 
 WITH_PROMPT: Final = (PromptHeard, ItemEnded, MessageSaid, MessageStreamed, CommandStarted, ToolStarted)
@@ -106,6 +109,7 @@ class Turn:
         self.full_events = full_events
         self.place = QueuePlace(source)
         self.parked = ParkedQuestions()
+        self._questions = 0
         self.core: Core | None = None
         """The core that was asked to start it."""
         self.record = Record(time.monotonic(), is_review=spec.review is not None)
@@ -220,6 +224,11 @@ class Turn:
     def given_to(self, core: Core) -> None:
         """This core is asked to start it."""
         self.core = core
+
+    def next_question_id(self) -> str:
+        """The id for life of what Codex asks next in it."""
+        self._questions += 1
+        return f"{self.name}/question-{self._questions}"
 
     def ask(self) -> None:
         self.is_asked = True

@@ -14,6 +14,7 @@ from tests.support.team.scenes import TEAM_SCRIPT, gate
 from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 ASKS = {"sandbox": "read-only", "approval-policy": "on-request"}
+CLIENT = "tests"
 
 
 async def entries(server: TeamServer, number: int) -> list[Json]:
@@ -113,6 +114,7 @@ async def test_approvals_are_audited_whoever_decides(team: Team) -> None:
             ("codex", "ok", "approved"),
         ]
         assert (found[0]["what"], found[0]["identity"]) == ("approved", "arch")
+        assert (found[0]["by"], found[0]["via"]) == (CLIENT, "elicitation")
     async with team(script=TEAM_SCRIPT, elicitation=False) as (server, _model):
         asked = await server.start("[[scene: escalate]]", identity="dev", **ASKS)
         (approval,) = asked["approvals"]
@@ -127,11 +129,26 @@ async def test_approvals_are_audited_whoever_decides(team: Team) -> None:
         found = of_dev()
         assert [(each["event"], each["outcome"], each.get("what")) for each in found] == [
             ("codex", "running", "[[scene: escalate]]"),
-            ("codex_approvals", "ok", "denied"),
             ("approval", "refused", "denied"),
+            ("codex_approvals", "ok", "denied"),
             ("codex", "ok", "[[scene: escalate]]"),
         ]
-        assert found[1]["request_id"] == "answer"
+        assert (found[1]["by"], found[1]["via"]) == (CLIENT, "codex_approvals")
+        assert found[2]["request_id"] == "answer"
+
+
+async def test_a_question_that_nobody_answers_in_time_is_expired_and_the_agent_reads_why(team: Team) -> None:
+    async with team("--approval-timeout", "0.2", script=TEAM_SCRIPT, elicitation=False) as (server, model):
+        await server.start("[[scene: escalate]]", identity="arch", background=True, **ASKS)
+        finished: list[Json] = []
+        while not finished:  # the question is news as well
+            finished = structured(await server.run("codex_wait", {"ids": ["arch"]}))["finished"]
+        (approval,) = [each for each in server.audit() if each["event"] == "approval"]
+        assert (approval["outcome"], approval["what"], approval["via"]) == ("timed_out", "expired", "timeout")
+        assert "by" not in approval
+        (warning,) = finished[0]["warnings"]
+        assert warning.endswith("which was refused: no one answered within 0.2 seconds.")
+        assert "Reason given: no one answered within 0.2 seconds" in str(model.requests[-1].body)
 
 
 @requirement("FR-9.2")

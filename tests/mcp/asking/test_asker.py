@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from codex_mcp.base.futures import Waiter, Waiters
 from codex_mcp.base.tasks import TaskSet
@@ -14,6 +15,8 @@ from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Unattended
 from codex_mcp.mcp.client import Client, Reach
 from codex_mcp.team.closing import NoAudience
+from codex_mcp.threads.open_questions import Board, OpenQuestions
+from codex_mcp.threads.questions.board import Answer, Entry, Via
 from codex_mcp.threads.questions.decisions import DISMISSED, NO_CAPABILITY, SESSION_GONE, Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.turn import Turn
@@ -52,10 +55,22 @@ class Scene:
     timeout: float = 60
     lists: bool = False
     unattended: Unattended = field(default_factory=Unattended)
+    board: Board = field(default_factory=Board)
 
-    def asked(self) -> asyncio.Task[Decision]:
+    def asked(self) -> asyncio.Task[Decision | None]:
+        """Codex asks; the task returns what was decided."""
+        return self.tasks.spawn(self._decided(), name="question")
+
+    async def _decided(self) -> Decision | None:
         asker = Asker(self.client, "ada", 7, self.turn, self.unattended, self.lists, self.timeout)
-        return self.tasks.spawn(asker.ask(QUESTION), name="question")
+        question = replace(QUESTION, id=self.turn.next_question_id())
+        entry = Entry(question=question, thread="t-1", principal="local", asked_at=0.0)
+        receipt = await OpenQuestions(self.board).ask(0, entry, self.turn.parked, asker.ask)
+        return receipt.decision
+
+    def decide(self, key: str, decision: Decision) -> None:
+        """Decide at the board."""
+        self.board.decide(key, Answer(decision, "ada", Via.CODEX_APPROVALS))
 
     def answer(self, question: Json, result: object) -> None:
         self.far.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
@@ -187,7 +202,7 @@ def test_a_decision_from_the_list_in_the_moment_when_the_time_is_up_counts() -> 
             connections.cut()
             key = await at.listed()
             loop = asyncio.get_running_loop()
-            loop.call_soon(at.turn.parked.answer, key, Approved())
+            loop.call_soon(at.decide, key, Approved())
             clock.jump(60)
             assert await decision == Approved()
 
@@ -208,11 +223,11 @@ def test_where_questions_are_listed_that_one_and_all_later_ones_are() -> None:
         async with scene(lists=True) as at:
             decision = at.asked()
             at.answer(await at.far.next(), CANCEL)
-            at.turn.parked.answer(await at.listed(), Approved())
+            at.decide(await at.listed(), Approved())
             assert await decision == Approved()
             await clock.advance(60)
             later = at.asked()
-            at.turn.parked.answer(await at.listed(), Denied("no"))
+            at.decide(await at.listed(), Denied("no"))
             assert await later == Denied("no")
             await at.is_not_asked()
 
@@ -244,7 +259,7 @@ async def test_a_client_that_is_gone_leaves_its_question_on_the_list() -> None:
         decision = at.asked()
         await at.far.next()
         await at.far.close()
-        at.turn.parked.answer(await at.listed(), Approved())
+        at.decide(await at.listed(), Approved())
         assert await decision == Approved()
 
 
@@ -252,7 +267,9 @@ async def test_while_the_client_is_asked_the_question_is_not_listed_and_can_be_n
     async with scene(lists=True) as at:
         decision = at.asked()
         question = await at.far.next()
-        assert (dict(at.turn.parked.open), at.turn.parked.asked) == ({}, [QUESTION])
+        (entry,) = at.board.open_questions()
+        assert (at.turn.parked.open, at.turn.parked.asked) == ({}, [entry.question])
+        assert [(asked_of.client, asked_of.via) for asked_of in entry.asked_of] == [("", Via.ELICITATION)]
         at.answer(question, {"action": "decline"})
         assert await decision == Denied()
         assert at.turn.parked.asked == []
@@ -267,7 +284,7 @@ async def test_a_question_that_no_connection_reads_is_listed_as_well_and_the_fir
         connections.cut()
         key = await at.listed()
         if who == "list":
-            at.turn.parked.answer(key, Approved())
+            at.decide(key, Approved())
             assert (await at.far.next())["params"]["requestId"] == question["id"], "it is withdrawn"
             assert await decision == Approved()
         else:
@@ -285,3 +302,16 @@ async def test_where_questions_are_not_listed_a_cut_changes_nothing() -> None:
         at.answer(question, {"action": "accept"})
         assert await decision == Approved()
         assert not at.turn.parked.open
+
+
+async def test_while_the_client_is_asked_the_board_can_decide_and_the_question_is_taken_back() -> None:
+    async with scene(lists=True) as at:
+        decision = at.asked()
+        question = await at.far.next()
+        (entry,) = at.board.open_questions()
+        at.decide(entry.id, Approved())
+        withdrawn = await at.far.next()
+        assert withdrawn["method"] == "notifications/cancelled"
+        assert withdrawn["params"] == {"requestId": question["id"], "reason": "the question is no longer open"}
+        assert await decision == Approved()
+        assert not at.turn.parked.asked

@@ -20,7 +20,7 @@ from codex_mcp.threads.questions.questions import Method
 from tests.support.core.questions import COMMAND, ask
 
 KEY = bytes(range(KEY_BYTES))
-PLACE = Asked("thread-1", "turn-1", "question-1")
+PLACE = Asked("thread-1", "turn-1/question-1")
 STATE = RequestState({"approval-1": PLACE}, "ada", "digest", expires=100.0)
 QUESTION = OpenQuestion(PLACE, ask(Method.EXEC, COMMAND))
 

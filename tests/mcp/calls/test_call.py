@@ -15,7 +15,8 @@ from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call, CallRequest, GivenUp
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.peer import Peer
-from codex_mcp.threads.questions.decisions import NO_CAPABILITY, Denied
+from codex_mcp.threads.questions.board import denied
+from codex_mcp.threads.questions.decisions import NO_CAPABILITY
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.support.clock import Clock, run_with_clock
@@ -162,7 +163,7 @@ def test_a_client_that_cannot_be_asked_has_said_no_and_the_agent_goes_on_with_wh
     async def _(call: Call, far: MarkedEnd, clock: Clock) -> None:
         call.begin()
         call.activity_changed("running make")
-        assert await call.ask(ask(Method.EXEC, COMMAND), NO_TURN) == Denied(NO_CAPABILITY)
+        assert await call.ask(ask(Method.EXEC, COMMAND), NO_TURN) == denied(NO_CAPABILITY)
         await clock.advance(1)
         call.end()
         assert [message["params"]["message"] for message in await far.heard()] == ["running make"]

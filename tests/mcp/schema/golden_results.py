@@ -95,7 +95,7 @@ def other_results() -> dict[str, object]:
         "subagents": [{"threadId": "c", "name": "Nash", "state": "busy", "tokens": 7}],
     }
     elsewhere = AskedElsewhere("turn/question-2", old, Owner("n", 7, "h"), "May I?")
-    asked = OpenApproval("turn/question-1", one, ask(Method.EXEC, COMMAND))
+    asked = OpenApproval(one, replace(ask(Method.EXEC, COMMAND), id="turn/question-1"))
     letter = Message(id="1", id_kind=IdKind.ATM, sender="dev", text="a\n\u202eb", sent_at=5.0, is_urgent=True)
     interrupted = outcome(Status.INTERRUPTED, "I was about to", "slow")
     status = {

@@ -61,7 +61,7 @@ def test_a_close_a_status_and_a_refusal() -> None:
 
 
 def test_open_questions_say_how_to_answer_them() -> None:
-    open_question = OpenApproval("turn/question-1", agent(), ask(Method.EXEC, COMMAND))
+    open_question = OpenApproval(agent(), replace(ask(Method.EXEC, COMMAND), id="turn/question-1"))
     text = checked(approvals_result([open_question]), catalogue.CODEX_APPROVALS)
     assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
     answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.CODEX_APPROVALS)
@@ -106,7 +106,7 @@ def test_a_decision_that_saves_a_rule_says_which() -> None:
         cwd="/",
         proposed_rule=("touch", "a"),
     )
-    row = OpenApproval("turn/question-1", agent(), question).described()
+    row = OpenApproval(agent(), question).described()
     assert row["rules"] == {
         "approved_execpolicy_amendment": "Allow, and always allow commands that begin with `touch a`"
     }

@@ -16,6 +16,7 @@ from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher, Supervisor
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from codex_mcp.threads.questions.board import Answer, Via
 from codex_mcp.threads.questions.decisions import Approved, Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.threads import Threads
@@ -117,11 +118,11 @@ class Watcher:
         self.activities.append(activity)
         self.changes.tell()
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Answer:
         """Decide."""
         self.questions.append(question)
         self.changes.tell()
-        return Approved() if self._decide is None else await self._decide(question)
+        return Answer(Approved() if self._decide is None else await self._decide(question), "watcher", Via.ELICITATION)
 
     @property
     def kinds(self) -> list[str]:

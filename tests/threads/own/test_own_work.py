@@ -8,6 +8,7 @@ from msgspec import Raw
 from codex_mcp.codex.conversation.goals import GoalRead
 from codex_mcp.codex.conversation.recorded_turns import recorded_turns
 from codex_mcp.codex.core import CoreError, GoalOrder, ThreadSpec, TurnSpec
+from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -59,7 +60,7 @@ class Limits:
         self.left += 1
         self.changes.tell()
 
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+    def question_decided(self, thread: Thread, turn: Turn, receipt: Receipt) -> None:
         raise AssertionError
 
 

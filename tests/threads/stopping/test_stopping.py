@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.core import TurnSpec
+from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
@@ -50,8 +51,8 @@ class Listener:
     def turn_left(self, thread: Thread) -> None:
         self.heard.append(f"left, {'idle' if thread.idle else 'busy'}")
 
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        self.heard.append(word)
+    def question_decided(self, thread: Thread, turn: Turn, receipt: Receipt) -> None:
+        self.heard.append(receipt.word)
 
 
 async def test_a_turn_is_stopped_at_its_time_limit_with_what_it_said_so_far(tmp_path: Path) -> None:

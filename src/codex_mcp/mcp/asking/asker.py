@@ -26,7 +26,8 @@ from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
 from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.threads.open_questions import ParkedQuestions
-from codex_mcp.threads.questions.decisions import Decision, Denied, failed, timed_out
+from codex_mcp.threads.questions.board import Answer, Via, denied, expired
+from codex_mcp.threads.questions.decisions import Decision, failed
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import Id
@@ -63,21 +64,24 @@ class Asker(Struct, frozen=True):
     def route(self, question: Question) -> Route:
         return route(question, self.terms)
 
-    async def ask(self, question: Question) -> Decision:
-        """The decision; Denied if there is none in time."""
+    async def ask(self, question: Question) -> Answer:
+        """The answer; a denial if there is none in time. It is cancelled if the question is closed at the board."""
         taken = self.route(question)
         try:
             async with asyncio.timeout(self.timeout) as limit:
                 if taken.step is Step.ASK:
-                    decision = await self._elicited(question, limit)
-                    if not isinstance(decision, Obstacle):
-                        return decision
-                    taken = after_failure(decision, self.terms)
+                    answer = await self._elicited(question, limit)
+                    if not isinstance(answer, Obstacle):
+                        return answer
+                    taken = after_failure(answer, self.terms)
                 if taken.step is Step.DENY and taken.obstacle is not None:
-                    return Denied(reason_for(taken.obstacle, question))
-                return await self._parked.park(question, limit)
+                    return denied(reason_for(taken.obstacle, question))
+                if taken.step is Step.FETCH:
+                    with self._parked.asking(question, self.client.name, Via.INPUT_REQUIRED):
+                        return await self._parked.park(question)
+                return await self._parked.park(question)
         except TimeoutError:
-            return timed_out(self.timeout)
+            return expired(self.timeout)
 
     def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
         """What the client's answer means, that many seconds after it was asked. A client without a person is noted."""
@@ -87,42 +91,38 @@ class Asker(Struct, frozen=True):
             self.unattended.add(self.caller, asyncio.get_running_loop().time())
         return decision
 
-    async def _elicited(self, question: Question, limit: asyncio.Timeout) -> Decision | Obstacle:
+    async def _elicited(self, question: Question, limit: asyncio.Timeout) -> Answer | Obstacle:
         loop = asyncio.get_running_loop()
         parked = self._parked
         params = elicitation_params(question, tool_call_id=self.request_id)
         began = loop.time()
         pending = self.client.start_elicitation(params, self.request_id)
         try:
-            with parked.asking(question):
-                decision = await self._answer_or_listed(question, pending, parked, limit)
-            if decision is not None:
-                self.client.withdraw(pending, WITHDRAWN)
-                return decision
+            with parked.asking(question, self.client.name):
+                await self._until_answered(question, pending, parked, limit)
             answer: object = msgspec.json.decode(pending.answer.result())
         except asyncio.CancelledError:
             self.client.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
             raise
         except RequestFailed as exc:
-            return failed(exc.error.message)
+            return Answer(failed(exc.error.message))
         except ConnectionLost:
             return Obstacle.GONE
-        return self.answered(question, answer, loop.time() - began)
+        decision = self.answered(question, answer, loop.time() - began)
+        return decision if isinstance(decision, Obstacle) else Answer(decision, self.client.name, Via.ELICITATION)
 
-    async def _answer_or_listed(
+    async def _until_answered(
         self, question: Question, pending: PendingCall, parked: ParkedQuestions, limit: asyncio.Timeout
-    ) -> Decision | None:
-        """Wait for the client's answer, None; or, once no connection reads the question, for a decision by others."""
+    ) -> None:
+        """Wait for the client's answer. Once no connection reads the question, it is listed as well."""
         unheard: Waiter = asyncio.get_running_loop().create_future()
         if self.lists:
             self.client.watch_unheard(self.request_id, unheard)
         await _first(limit, pending.answer, unheard)
         unheard.cancel()
-        if pending.answer.done():
-            return None
-        with parked.listed(question) as listed:
-            await _first(limit, pending.answer, listed)
-            return None if pending.answer.done() else listed.result()
+        if not pending.answer.done():
+            with parked.listed(question):
+                await _first(limit, pending.answer)
 
 
 async def _first(limit: asyncio.Timeout, *futures: asyncio.Future[Any]) -> None:

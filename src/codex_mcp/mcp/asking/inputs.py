@@ -19,9 +19,10 @@ PURPOSE = "input required"
 
 
 class Asked(Struct, frozen=True):
+    """Where a question was asked."""
+
     thread_id: str
-    turn_id: str
-    key: str
+    id: str
 
 
 class RequestState(Struct, frozen=True):

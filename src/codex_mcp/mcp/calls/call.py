@@ -24,6 +24,7 @@ from codex_mcp.mcp.calls.progress import Heartbeat
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.known_clients import is_time_out, known_client
 from codex_mcp.mcp.schema.answer_size import Reader, reader_for
+from codex_mcp.threads.questions.board import Answer
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome
@@ -283,7 +284,7 @@ class Call:
         if self._heartbeat is not None:
             self._heartbeat.activity_changed(activity)
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Answer:
         before = self._activity
         self.activity_changed(ASKING)
         try:

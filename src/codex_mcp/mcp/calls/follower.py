@@ -31,6 +31,7 @@ from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport
 from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
 from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.questions.board import Answer, Via, turn_of
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
@@ -151,9 +152,9 @@ class Follower:
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """The questions of these turns that the client fetches with its answer, if there are any."""
         questions = [
-            OpenQuestion(Asked(turn.thread_id, turn.place.turn_id, key), question)
+            OpenQuestion(Asked(turn.thread_id, question.id), question)
             for turn in turns
-            for key, question in turn.parked.open.items()
+            for question in turn.parked.open.values()
             if call.fetches(question)
         ]
         if not questions:
@@ -174,15 +175,16 @@ class Follower:
         answers = answers_by_place(state, call.params.input_responses or {})
         for place in state.asked.values():
             thread = self._threads.known(place.thread_id, call.principal)
-            turn = thread.turn(place.turn_id) if thread is not None else None
+            turn = thread.turn_named(turn_of(place.id)) if thread is not None else None
             if thread is None or turn is None:
                 continue
-            turns[place.turn_id] = (thread, turn)
-            question = turn.parked.open.get(place.key)
+            turns[turn.name] = (thread, turn)
+            question = turn.parked.open.get(place.id)
             if question is not None and place in answers:
                 decision = call.answered(question, answers[place], time.time() - state.shown)
                 if not isinstance(decision, Obstacle):
-                    turn.parked.answer(place.key, decision)
+                    answer = Answer(decision, call.client_name, Via.INPUT_REQUIRED)
+                    self._threads.board.decide(place.id, answer)
             self.waiter.still_open(call, question_keys(turn))
         return list(turns.values())
 

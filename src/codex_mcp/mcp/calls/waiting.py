@@ -104,8 +104,8 @@ NOTHING: Final = Seen([], [], [], [], frozenset())
 
 
 def question_keys(turn: Turn) -> list[str]:
-    """The keys of a turn's open questions."""
-    return [f"{turn.name}/{key}" for key in turn.parked.open]
+    """The ids of a turn's listed questions."""
+    return list(turn.parked.open)
 
 
 def turns_of(thread: Thread, caller: str) -> tuple[Turn, ...]:

@@ -30,13 +30,12 @@ ERROR_META = "codex-mcp/error"
 
 
 class OpenApproval(Struct, frozen=True):
-    id: str
     agent: Agent
     question: Question
 
     def described(self) -> dict[str, object]:
         return {
-            "id": self.id,
+            "id": self.question.id,
             "codex_id": self.agent.codex_id,
             "identity": self.agent.identity,
             "question": message_for(self.question),
@@ -55,8 +54,8 @@ class OpenApproval(Struct, frozen=True):
         return {"rules": {word_for(each): title_of(self.question, each) for each in saving}} if saving else {}
 
 
-def describe_question(question_id: str, agent: Agent, question: Question) -> dict[str, object]:
-    return OpenApproval(question_id, agent, question).described()
+def describe_question(agent: Agent, question: Question) -> dict[str, object]:
+    return OpenApproval(agent, question).described()
 
 
 class Answered(Struct, frozen=True):

@@ -13,6 +13,7 @@ from codex_mcp.mcp.schema.answer_size import reader_for
 from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, described_task, task_name
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
+from codex_mcp.threads.questions.board import Answer, Via
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
@@ -53,9 +54,11 @@ class Tasks:
         params = exchange.params(mcp.UpdateTask)
         _name, thread, turn = self._found(exchange, params.task_id)
         with about_only(exchange.subject._replace(thread=thread.id)):
-            for key, question in turn.parked.open.items():
-                if key in params.input_responses:
-                    turn.parked.answer(key, decide(question, params.input_responses[key]))
+            for question_id, question in turn.parked.open.items():
+                if question_id in params.input_responses:
+                    decision = decide(question, params.input_responses[question_id])
+                    answer = Answer(decision, exchange.client.name, Via.TASK)
+                    self._threads.board.decide(question_id, answer)
         return {}
 
     def _cancel(self, exchange: Exchange) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -69,6 +68,7 @@ from codex_mcp.team.roster import Member
 from codex_mcp.team.starting import AgentOrder, Begin
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.approvals import decide
+from codex_mcp.threads.questions.board import Answer, Via, turn_of
 from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
@@ -327,15 +327,14 @@ class TeamTools:
             return await self._approvals(call.principal)
         if arguments.decision is None:
             raise BadArguments(NOT_DECIDED)
-        turn_name, _, key = arguments.id.partition("/")
         for member in self._team.roster.of(call.principal):
-            turn = None if member.thread is None else member.thread.turn_named(turn_name)
-            question = None if turn is None else turn.parked.open.get(key)
+            turn = None if member.thread is None else member.thread.turn_named(turn_of(arguments.id))
+            question = None if turn is None else turn.parked.open.get(arguments.id)
             if turn is not None and question is not None:
-                turn.parked.answer(key, decide(question, approval_answer(arguments.decision, arguments.reason)))
+                decision = decide(question, approval_answer(arguments.decision, arguments.reason))
+                self._threads.board.decide(question.id, Answer(decision, call.client_name, Via.CODEX_APPROVALS))
                 done = {"request_id": call.label, "what": arguments.decision}
                 self._team.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
-                await asyncio.sleep(0)  # lets the turn take its answer, so that the question leaves the list
                 return await self._approvals(call.principal, Answered(arguments.id, member.agent.codex_id))
         for asked in await self._team.directory.asked_elsewhere(call.principal):
             if asked.id == arguments.id:
@@ -358,11 +357,7 @@ def _goes_on_after(repeat: Repeat) -> GoesOn:
 
 def _open_approvals(member: Member) -> list[OpenApproval]:
     turns = [] if member.thread is None else member.thread.unfinished()
-    return [
-        OpenApproval(f"{turn.name}/{key}", member.agent, question)
-        for turn in turns
-        for key, question in turn.parked.open.items()
-    ]
+    return [OpenApproval(member.agent, question) for turn in turns for question in turn.parked.open.values()]
 
 
 def _questions(member: Member) -> list[str]:

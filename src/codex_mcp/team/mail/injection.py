@@ -36,6 +36,7 @@ from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
+from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import Source
@@ -134,7 +135,7 @@ class Injection:
     def turn_left(self, thread: Thread) -> None:
         self._thread_changed(thread)
 
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+    def question_decided(self, thread: Thread, turn: Turn, receipt: Receipt) -> None:
         """Ignored."""
 
     def hops_of(self, member: Member) -> int:

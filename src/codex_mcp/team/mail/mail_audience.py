@@ -7,7 +7,7 @@ import asyncio
 from codex_mcp.base.logs import Subject
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.team.roster import Member
-from codex_mcp.threads.questions.decisions import Decision, Denied, timed_out
+from codex_mcp.threads.questions.board import Answer, denied, expired
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.turn import Turn
 
@@ -27,11 +27,11 @@ class MailAudience:
     def activity_changed(self, activity: str) -> None:
         """Ignored."""
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Answer:
         if self._approval_timeout == 0:
-            return Denied("this turn was begun by mail, and no person is asked")
+            return denied("this turn was begun by mail, and no person is asked")
         try:
-            async with asyncio.timeout(self._approval_timeout) as limit:
-                return await turn.parked.park(question, limit)
+            async with asyncio.timeout(self._approval_timeout):
+                return await turn.parked.park(question)
         except TimeoutError:
-            return timed_out(self._approval_timeout)
+            return expired(self._approval_timeout)

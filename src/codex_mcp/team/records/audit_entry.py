@@ -48,6 +48,10 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     team: str | None = None
     principal: str | None = None
     what: str | None = None
+    by: str | None = None
+    """Who answered a question; left out if no person has."""
+    via: str | None = None
+    """How it was answered, or came to its end."""
     error: str | None = None
     duration_ms: int | None = None
     tokens: int | None = None

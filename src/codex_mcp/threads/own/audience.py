@@ -6,7 +6,7 @@ import asyncio
 
 from codex_mcp.base.logs import Subject
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.threads.questions.decisions import Decision, timed_out
+from codex_mcp.threads.questions.board import Answer, expired
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.turn import Turn
 
@@ -26,9 +26,9 @@ class NoCaller:
     def activity_changed(self, activity: str) -> None:
         """Ignored."""
 
-    async def ask(self, question: Question, turn: Turn) -> Decision:
+    async def ask(self, question: Question, turn: Turn) -> Answer:
         try:
-            async with asyncio.timeout(self._approval_timeout) as limit:
-                return await turn.parked.park(question, limit)
+            async with asyncio.timeout(self._approval_timeout):
+                return await turn.parked.park(question)
         except TimeoutError:
-            return timed_out(self._approval_timeout)
+            return expired(self._approval_timeout)

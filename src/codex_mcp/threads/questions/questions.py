@@ -68,6 +68,8 @@ class AnyQuestion(Struct, frozen=True, kw_only=True):
     thread_id: str
     turn_id: str
     item_id: str = ""
+    id: str = ""
+    """`TURN/question-N`, given when Codex asks and kept for its life; empty before that."""
     reason: str = ""
     asker: str = ""
     """The sub-agent that asks it, and whose it is; empty if the thread itself asks."""
