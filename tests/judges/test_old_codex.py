@@ -367,14 +367,14 @@ async def test_an_agent_keeps_its_name_when_its_thread_gets_one_and_gets_a_new_t
         turn = await c.submit(member, GATE)
         await c.model.wait_for_gate("gate")
         first = turn.thread_id
-        assert await c.team.resuming.find(first, "local", resume=False) is member
+        assert await c.find(first) is member
         c.model.release("gate")
         assert (await ended(turn)).content == "The gate is open."
         assert (member.agent.thread_id, member.agent.turns) == (first, 1)
 
         killed(c.team._threads)
         await asyncio.wait_for(lost(member), PATIENCE)
-        found = await c.team.resuming.find("arch", "local", resume=False)
+        found = await c.find("arch")
         assert (await c.ask(found, say("I am new here."))).content == "I am new here."
         assert found.agent.thread_id not in (None, first)
 

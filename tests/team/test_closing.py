@@ -88,8 +88,8 @@ async def test_a_closed_agent_is_not_talked_to_and_can_be_resumed_with_its_summa
         await local.model.wait_for_gate("gate")
         await local.team.closing.close("arch", "local")
         with pytest.raises(TeamRefused, match="is closed"):
-            await local.team.resuming.find("arch", "local", resume=False)
-        again = await local.team.resuming.find(arch.agent.codex_id, "local", resume=True)
+            await local.find("arch")
+        again = await local.find(arch.agent.codex_id, resume=True)
         assert again.agent.status is AgentStatus.ACTIVE
         assert (await local.ask(again, say("back"))).content == "back"
         assert "earlier-summary" in str(local.model.requests[-1])

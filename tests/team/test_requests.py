@@ -24,14 +24,12 @@ REQUEST = RequestKey("r-1", "these arguments")
 
 async def begun(local: LocalTeam, request: RequestKey, **fields: Any) -> Member:
     """An agent that was started by this request, whose first turn has ended."""
-
-    async def begin(member: Member) -> None:
+    async with local.team.starting.start(local.order(request_id=request.id, **fields)) as member:
         spec = TurnSpec(say("yes"))
         task = Assignment(spec, Watcher(), full_events=False, purpose="test", request=request)
         turn = await local.team.work.submit(member, task)
         await turn.wait(PATIENCE)
-
-    return await local.team.starting.start(local.order(request_id=request.id, **fields), begin)
+        return member
 
 
 async def test_it_is_known_to_its_own_principal_and_team_alone(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import ConfigRefused
 from codex_mcp.team.refusals import TeamRefused, Why
-from codex_mcp.team.roster import Member
 from tests.support.state.memory import World
 from tests.support.team.local_team import local_team
 from tests.support.team.team_server import GATE, say
@@ -24,7 +23,7 @@ async def test_an_agent_has_the_name_that_was_asked_for_and_is_found_by_all_of_i
         assert (await local.ask(arch, say("yes"))).content == "yes"
         assert arch.agent.thread_id is not None
         for name in ("arch", arch.agent.codex_id, arch.agent.thread_id):
-            assert await local.team.resuming.find(name, "local", resume=False) is arch
+            assert await local.find(name) is arch
 
 
 async def test_without_a_name_the_default_is_numbered_and_a_name_that_was_asked_for_never_is(tmp_path: Path) -> None:
@@ -92,10 +91,11 @@ async def test_an_agent_that_could_not_be_started_leaves_nothing(tmp_path: Path)
         order = local.order("arch", request_id="r-1")
         broken = replace(order, spec=replace(order.spec, config={"model_provider": "missing"}))
         with pytest.raises(ConfigRefused):
-            await local.team.starting.start(broken)
+            async with local.team.starting.start(broken):
+                pass
         assert len(local.team.roster) == 0
         assert await local.team.directory.agents("local") == []
-        second_attempt = await local.team.starting.start(order)
+        second_attempt = await local.start("arch", request_id="r-1")
         assert (await local.ask(second_attempt, say("now"))).content == "now"
 
 
@@ -118,7 +118,7 @@ async def test_what_belongs_to_another_principal_is_not_there(tmp_path: Path) ->
     async with local_team(tmp_path) as local:
         await local.start("arch", principal="local")
         with pytest.raises(TeamRefused) as unknown:
-            await local.team.resuming.find("arch", "somebody", resume=True)
+            await local.find("arch", "somebody", resume=True)
         assert unknown.value.why is Why.NOT_FOUND
         with pytest.raises(TeamRefused) as taken:
             await local.start("arch", principal="somebody")
@@ -131,15 +131,16 @@ async def test_an_agent_whose_first_turn_is_refused_leaves_no_name_no_record_and
 ) -> None:
     async with local_team(tmp_path, max_concurrent_threads=1) as local:
 
-        async def begin(member: Member) -> None:
-            if submits:
-                await local.submit(member, GATE)
-                await local.model.wait_for_gate("gate")
-            raise Refused("it may not begin")
+        async def fail_to_begin() -> None:
+            async with local.team.starting.start(local.order("arch")) as member:
+                if submits:
+                    await local.submit(member, GATE)
+                    await local.model.wait_for_gate("gate")
+                raise Refused("it may not begin")
 
         for _ in range(2):
             with pytest.raises(Refused, match="may not begin"):
-                await local.team.starting.start(local.order("arch"), begin)
+                await fail_to_begin()
             assert len(local.team.roster) == 0
             assert await local.team.directory.agents("local") == []
             assert await local.team.session.store.records.bindings("default") == []

@@ -113,7 +113,7 @@ async def test_a_refused_rollback_is_no_turn(tmp_path: Path) -> None:
         assert "only 1 turn" in refused.content
         assert arch.agent.turns == 1
         await local.team.closing.close("arch", "local")
-        arch = await local.team.resuming.find("arch", "local", resume=True)  # what the journal says counts now
+        arch = await local.find("arch", resume=True)  # what the journal says counts now
         assert (await local.ask(arch, say("three"))).content == "three"
         with pytest.raises(TeamRefused, match="turns_per_hour"):
             await local.submit(arch, say("four"))

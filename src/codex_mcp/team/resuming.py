@@ -23,7 +23,6 @@ from codex_mcp.team.records.agent_store import read_turn_starts
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import as_preface, read_summary
 from codex_mcp.team.roster import Member
-from codex_mcp.team.starting import Begin
 from codex_mcp.team.workplaces import Workplaces
 
 logger = logging.getLogger(__name__)
@@ -53,10 +52,11 @@ class Resuming:
         self._threads = threads
         self._workplaces = workplaces
 
-    async def find(self, reference: str, principal: str, *, resume: bool, begin: Begin | None = None) -> Member:
+    @contextlib.asynccontextmanager
+    async def find(self, reference: str, principal: str, *, resume: bool) -> AsyncIterator[Member]:
         """The agent with this codex_id, identity or thread id, ready for a turn; a closed one only with `resume`.
 
-        If `begin` fails, an agent that was resumed for it is inactive again.
+        If the block fails, an agent that was resumed for it is inactive again.
         """
         await self._session.ready()
         member = self._roster.called(reference, principal)
@@ -67,18 +67,22 @@ class Resuming:
             # Another call may have resumed it meanwhile.
             member = self._roster.called(agent.codex_id, principal)
             if member is None:
-                return await self._resume(agent, begin)
+                async with self._resume(agent) as member:
+                    yield member
+                return
         async with member.life:
-            if member not in self._roster:  # it was being closed, or could not be started
-                return await self.find(member.agent.codex_id, principal, resume=resume, begin=begin)
-            if member.thread is None or member.thread.idle:
-                await self._workplaces.restore(member)
-            await self._threads.load(member)
-            if begin is not None:
-                await begin(member)
-        return member
+            if member in self._roster:
+                if member.thread is None or member.thread.idle:
+                    await self._workplaces.restore(member)
+                await self._threads.load(member)
+                yield member
+                return
+        # It was being closed, or could not be started.
+        async with self.find(member.agent.codex_id, principal, resume=resume) as member:
+            yield member
 
-    async def _resume(self, agent: Agent, begin: Begin | None) -> Member:
+    @contextlib.asynccontextmanager
+    async def _resume(self, agent: Agent) -> AsyncIterator[Member]:
         self._directory.check_capacity(agent.principal)
         member = Member(
             replace(agent, status=AgentStatus.ACTIVE, owner=self._session.owner),
@@ -96,12 +100,10 @@ class Resuming:
             member.take_claim(claim)
             try:
                 await self._rejoin(member, claim)
-                if begin is not None:
-                    await begin(member)
+                yield member
             except BaseException:
                 await asyncio.shield(self._undo(member, agent))
                 raise
-        return member
 
     async def _undo(self, member: Member, before: Agent) -> None:
         thread = member.detach()

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final, TypeAlias
+from collections.abc import AsyncIterator
+from typing import Final
 
 from msgspec import Struct
 
@@ -34,7 +34,12 @@ NAME_ATTEMPTS: Final = 20
 
 
 class AgentOrder(Struct, frozen=True, kw_only=True):
+    """An agent to start, and its first prompt."""
+
     spec: ThreadSpec
+    prompt: str = ""
+    warnings: tuple[str, ...] = ()
+    """Told to the caller before the first turn begins."""
     principal: str
     identity: str | None = None
     default_identity: str
@@ -46,10 +51,6 @@ class AgentOrder(Struct, frozen=True, kw_only=True):
     auto_mail: bool = True
     worktree: bool = False
     """Give it a worktree of its own."""
-
-
-Begin: TypeAlias = Callable[[Member], Awaitable[None]]
-"""Gives an agent the turn that it is started or resumed for. If that fails, so does the start or resume."""
 
 
 class Starting:
@@ -70,8 +71,12 @@ class Starting:
         self._naming = asyncio.Lock()
         """One agent at a time: many that start at once would all try the same numbers."""
 
-    async def start(self, order: AgentOrder, begin: Begin | None = None) -> Member:
-        """Start an agent. Raises Refused, and whatever `begin` raises."""
+    @contextlib.asynccontextmanager
+    async def start(self, order: AgentOrder) -> AsyncIterator[Member]:
+        """Start an agent, and give it its first turn within this block: if that fails, so does the start.
+
+        Raises Refused.
+        """
         await self._session.ready()
         if order.identity is not None and (why := why_invalid(order.identity)) is not None:
             raise Refused(why)
@@ -86,9 +91,7 @@ class Starting:
             if order.worktree:
                 spec = await self._workplaces.make(member, spec)
             await self._threads.start(member, spec)
-            if begin is not None:
-                await begin(member)
-        return member
+            yield member
 
     def _new_agent(self, codex_id: str, order: AgentOrder) -> Agent:
         now = time.time()

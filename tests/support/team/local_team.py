@@ -43,7 +43,13 @@ class LocalTeam:
 
     async def start(self, identity: str | None = None, **fields: Any) -> Member:
         """A new agent, without a turn."""
-        return await self.team.starting.start(self.order(identity, **fields))
+        async with self.team.starting.start(self.order(identity, **fields)) as member:
+            return member
+
+    async def find(self, reference: str, principal: str = "local", *, resume: bool = False) -> Member:
+        """The agent, ready for a turn, without one."""
+        async with self.team.resuming.find(reference, principal, resume=resume) as member:
+            return member
 
     async def submit(self, member: Member, prompt: str) -> Turn:
         """Give it a turn."""

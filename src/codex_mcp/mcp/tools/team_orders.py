@@ -9,39 +9,26 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_regular
 from codex_mcp.base.git import checkout_around
-from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.schema.team_arguments import Way, request_of
 from codex_mcp.mcp.schema.team_catalogue import StartArguments, TeamReplyArguments
-from codex_mcp.mcp.tools.specs import (
-    NewThread,
-    environment_of,
-    new_thread,
-    new_turn,
-    reply_turn,
-    working_folder,
-)
-from codex_mcp.team import refusals
+from codex_mcp.mcp.tools.specs import environment_of, new_thread, new_turn, reply_turn, working_folder
 from codex_mcp.team.forking import ForkSource
 from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
-from codex_mcp.team.roster import Member
-from codex_mcp.team.work import Assignment, Work
-from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.turn import Turn
+from codex_mcp.team.starting import AgentOrder
+from codex_mcp.team.work import Assignment
 
 EFFORT = "model_reasoning_effort"
 
@@ -49,28 +36,24 @@ MAY_CHANGE: Final = ("model", "cwd", "approval_policy", "sandbox")
 """Settings of an agent that a copy of it may have otherwise, besides `config`."""
 
 
-class Ordered(Struct, frozen=True):
-    new: NewThread
-    prompt: str
-    default_identity: str
-    role: str | None
-    source: str | None
-    auto_mail: bool = True
-    worktree: bool = False
-
-
-def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
-    """What a call of `codex` asks for. Reads files: call it in a thread. Raises Refused."""
+def ordered(
+    arguments: StartArguments, way: Way, principal: str, settings: Settings, roles: Mapping[str, Role]
+) -> AgentOrder:
+    """The agent that a call of `codex` asks for. Reads files: call it in a thread. Raises Refused."""
     role_name = arguments.role or settings.team.role
     role = _role(role_name, roles)
     file = None
     if way is Way.FILE and arguments.agent_file is not None:
         file = read_agent_file(arguments.agent_file, arguments.cwd or working_folder())
-    merged = _merged(arguments, file, role, settings)
-    new = new_thread(merged, settings)
-    new = replace(new, spec=replace(new.spec, config={**role.config, **new.spec.config}))
-    return Ordered(
-        new=new if file is None else replace(new, warnings=(*new.warnings, *file.notes)),
+    new = new_thread(_merged(arguments, file, role, settings), settings)
+    _check_images(arguments, new.spec)
+    return AgentOrder(
+        spec=replace(new.spec, config={**role.config, **new.spec.config}),
+        warnings=new.warnings if file is None else (*new.warnings, *file.notes),
+        principal=principal,
+        identity=arguments.identity,
+        tag=arguments.tag,
+        request_id=arguments.request_id,
         prompt=arguments.prompt if file is None or arguments.prompt else file.prompt,
         default_identity=(file and file.identity) or role.identity or settings.team.default_identity,
         role=role_name,
@@ -80,7 +63,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
     )
 
 
-def forked(arguments: StartArguments, source: ForkSource, settings: Settings) -> Ordered:
+def forked(arguments: StartArguments, source: ForkSource, principal: str, settings: Settings) -> AgentOrder:
     """A copy of an agent: its settings, except those that the call gives. Reads files: call it in a thread."""
     asked = CodexArguments(
         prompt=arguments.prompt,
@@ -98,8 +81,14 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
     spec = replace(base, **given, raw_events=new.spec.raw_events)
     if arguments.config:
         spec = replace(spec, config={**base.config, **new.spec.config})
-    return Ordered(
-        new=NewThread(spec, new.warnings),
+    _check_images(arguments, spec)
+    return AgentOrder(
+        spec=spec,
+        warnings=new.warnings,
+        principal=principal,
+        identity=arguments.identity,
+        tag=arguments.tag,
+        request_id=arguments.request_id,
         prompt=arguments.prompt,
         default_identity=agent.identity,
         role=agent.role,
@@ -107,6 +96,11 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
         auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
         worktree=has_worktree,
     )
+
+
+def _check_images(arguments: StartArguments, spec: ThreadSpec) -> None:
+    """Refuse an image that cannot be read before an agent is started. Raises Refused."""
+    new_turn(arguments, spec.cwd or "")
 
 
 def _place_of_copy(arguments: StartArguments, source: ForkSource, *, has_worktree: bool) -> ThreadSpec:
@@ -188,37 +182,14 @@ def _text_of(path: str | None) -> str | None:
         raise Refused(f"cannot read the instructions in {path}: {exc}; correct the setting") from exc
 
 
-class TeamTurn:
-    """A prompt for an agent. The team calls `begin`; afterwards `begun` is the turn to follow."""
-
-    def __init__(
-        self, call: Call, arguments: StartArguments | TeamReplyArguments, prompt: str, warnings: tuple[str, ...] = ()
-    ) -> None:
-        """`warnings` are sent to the caller as events before the turn begins."""
-        self._call = call
-        self._arguments = arguments
-        self._prompt = prompt
-        self._warnings = warnings
-        self._begun: tuple[Thread, Turn] | None = None
-
-    @property
-    def begun(self) -> tuple[Thread, Turn]:
-        if self._begun is None:
-            raise RuntimeError("the turn has not begun")
-        return self._begun
-
-    async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
-        call, arguments = self._call, self._arguments
-        call.send_events(arguments.events)
-        cwd = member.agent.cwd
-        spec = reply_turn(arguments, cwd) if isinstance(arguments, TeamReplyArguments) else new_turn(arguments, cwd)
-        spec = replace(spec, prompt=self._prompt)
-        for warning in self._warnings:
-            call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
-        request = request_of(arguments)
-        purpose = call.params.name
-        task = Assignment(spec, call, full_events=call.events is Events.FULL, purpose=purpose, request=request)
-        turn = await work.submit(member, task)
-        if member.thread is None:
-            raise refusals.closed(member.agent)
-        self._begun = member.thread, turn
+def assigned(call: Call, arguments: StartArguments | TeamReplyArguments, cwd: str, prompt: str) -> Assignment:
+    """The turn that a call asks for, of an agent that works in `cwd`. Raises Refused, BadArguments."""
+    call.send_events(arguments.events)
+    spec = reply_turn(arguments, cwd) if isinstance(arguments, TeamReplyArguments) else new_turn(arguments, cwd)
+    return Assignment(
+        replace(spec, prompt=prompt),
+        call,
+        full_events=call.events is Events.FULL,
+        purpose=call.params.name,
+        request=request_of(arguments),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -11,6 +11,7 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.elicitation import client_question
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Says
@@ -53,8 +54,8 @@ from codex_mcp.mcp.tools.change_tools import ChangeTools
 from codex_mcp.mcp.tools.dispatch import Around, Bodies, Tools
 from codex_mcp.mcp.tools.mail_tools import MailTools
 from codex_mcp.mcp.tools.session_tools import SessionTools
-from codex_mcp.mcp.tools.specs import in_default_folder, new_turn
-from codex_mcp.mcp.tools.team_orders import TeamTurn, forked, ordered
+from codex_mcp.mcp.tools.specs import in_default_folder
+from codex_mcp.mcp.tools.team_orders import assigned, forked, ordered
 from codex_mcp.mcp.tools.turn_tools import TurnTools
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import names_of
@@ -65,15 +66,17 @@ from codex_mcp.team.records.summaries import SUMMARY_PROMPT
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.requests import Repeat
 from codex_mcp.team.roster import Member
-from codex_mcp.team.starting import AgentOrder, Begin
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.questions.board import Answer, Via, turn_of
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
 
 logger = logging.getLogger(__name__)
 
 Asked: TypeAlias = StartArguments | TeamReplyArguments
+Begun: TypeAlias = tuple[Thread, Turn]
 
 NO_SESSIONS: Final = f"{BAD_ARGUMENTS}named sessions are not offered here; start codex-mcp serve with --tools all"
 AGENT_OR_SESSION: Final = (
@@ -193,18 +196,18 @@ class TeamTools:
         if arguments.session_id is not None:
             return await self._in_session(call, arguments)
         way = way_of(arguments)
-        return await self._once(call, arguments, lambda: self._begun(call, arguments, way))
+        return await self._once(call, arguments, lambda: self._begin(call, arguments, way))
 
-    async def _once(self, call: Call, arguments: Asked, begin: Callable[[], Awaitable[TeamTurn]]) -> Result:
+    async def _once(self, call: Call, arguments: Asked, begin: Callable[[], Awaitable[Begun]]) -> Result:
         """Begin a turn and wait for it, unless the call repeats an earlier one."""
         request = request_of(arguments)
         async with call.opening(), self._team.requests.one_at_a_time(call.principal, request):
             repeat = None if request is None else await self._team.requests.find_repeat(call.principal, request)
             if repeat is None:
-                turn = await begin()
+                begun = await begin()
         if repeat is not None:
-            return await self._repeated(call, repeat, arguments)
-        result = await self._followed(call, turn, arguments)
+            return await self._repeat(call, repeat, arguments)
+        result = await self._follow(call, begun, arguments)
         if request is not None:
             await self._team.session.writer.flush()  # a repeat must find this answer, whatever happens to us
         return result
@@ -218,43 +221,43 @@ class TeamTools:
         self._team.note_call(catalogue.CODEX.name, call.label, call.principal, AuditOutcome.OK)
         return result
 
-    async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
+    async def _begin(self, call: Call, arguments: StartArguments, way: Way) -> Begun:
         if way is not Way.PROMPT:
-            return await self._begun_with(call, arguments, way, arguments.codex_id)
+            return await self._start(call, arguments, way, arguments.codex_id)
         async with self._team.first_call.around(arguments.identity, call.principal) as reference:
-            return await self._begun_with(call, arguments, way, reference)
+            return await self._start(call, arguments, way, reference)
 
-    async def _begun_with(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> TeamTurn:
+    async def _start(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> Begun:
         if reference is not None:
-            turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
-            begin = self._with_mail(arguments.auto_mail, self._beginning(turn))
-            await self._team.resuming.find(reference, call.principal, resume=True, begin=begin)
-            return turn
+            return await self._go_on(call, arguments, reference, arguments.prompt or GO_ON, resume=True)
         if arguments.fork_from is not None:
             source = await fork_source(self._team.directory, arguments.fork_from, call.principal)
-            asked = await in_thread(forked, arguments, source, self._settings)
+            order = await in_thread(forked, arguments, source, call.principal, self._settings)
         else:
             arguments = await in_default_folder(call, arguments, self._settings.core)
-            asked = await in_thread(ordered, arguments, way, self._settings, self._roles)
-        new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
+            order = await in_thread(ordered, arguments, way, call.principal, self._settings, self._roles)
         await self._team.work.check_team()
-        turn = TeamTurn(call, arguments, asked.prompt, asked.new.warnings)
-        order = AgentOrder(
-            spec=asked.new.spec,
-            principal=call.principal,
-            identity=arguments.identity,
-            default_identity=asked.default_identity,
-            role=asked.role,
-            tag=arguments.tag,
-            source=asked.source,
-            request_id=arguments.request_id,
-            auto_mail=asked.auto_mail,
-            worktree=asked.worktree,
-        )
-        await self._team.starting.start(order, self._beginning(turn))
-        return turn
+        async with self._team.starting.start(order) as member:
+            return await self._submit(call, arguments, member, order.prompt, order.warnings)
 
-    async def _repeated(self, call: Call, repeat: Repeat, arguments: Asked) -> Result:
+    async def _go_on(self, call: Call, arguments: Asked, reference: str, prompt: str, *, resume: bool) -> Begun:
+        async with self._team.resuming.find(reference, call.principal, resume=resume) as member:
+            if arguments.auto_mail is not None:
+                self._team.switch_mail(member, on=arguments.auto_mail)
+            return await self._submit(call, arguments, member, prompt)
+
+    async def _submit(
+        self, call: Call, arguments: Asked, member: Member, prompt: str, warnings: Iterable[str] = ()
+    ) -> Begun:
+        task = assigned(call, arguments, member.agent.cwd, prompt)
+        for warning in warnings:
+            call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
+        turn = await self._team.work.submit(member, task)
+        if member.thread is None:
+            raise refusals.closed(member.agent)
+        return member.thread, turn
+
+    async def _repeat(self, call: Call, repeat: Repeat, arguments: Asked) -> Result:
         """Answer a repeated call: wait for its turn, or return its answer again."""
         done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
         self._team.work.audit(repeat.agent, call.params.name, AuditOutcome.OK, **done)
@@ -269,30 +272,14 @@ class TeamTools:
     async def _codex_reply(self, call: Call, arguments: TeamReplyArguments) -> Result:
         if self._turns.is_review(arguments.references):
             return await self._turns.reply(call, arguments)
-        return await self._once(call, arguments, lambda: self._replied(call, arguments))
+        return await self._once(call, arguments, lambda: self._reply(call, arguments))
 
-    async def _replied(self, call: Call, arguments: TeamReplyArguments) -> TeamTurn:
-        turn = TeamTurn(call, arguments, arguments.prompt)
+    async def _reply(self, call: Call, arguments: TeamReplyArguments) -> Begun:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
-        begin = self._with_mail(arguments.auto_mail, self._beginning(turn))
-        await self._team.resuming.find(reference, call.principal, resume=False, begin=begin)
-        return turn
+        return await self._go_on(call, arguments, reference, arguments.prompt, resume=False)
 
-    def _with_mail(self, auto_mail: bool | None, begin: Begin) -> Begin:  # noqa: FBT001  as the caller gave it
-        """Switch an agent's mail before its turn, if the caller says so."""
-
-        async def begun(member: Member) -> None:
-            if auto_mail is not None:
-                self._team.switch_mail(member, on=auto_mail)
-            await begin(member)
-
-        return begun
-
-    def _beginning(self, turn: TeamTurn) -> Begin:
-        return partial(turn.begin, work=self._team.work, settings=self._settings.calls)
-
-    async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
-        thread, turn = given.begun
+    async def _follow(self, call: Call, begun: Begun, arguments: TurnArguments) -> Result:
+        thread, turn = begun
         stay_about(call.subject._replace(thread=thread.id))
         result = await self._follower.followed(call, thread, turn, arguments)
         if not turn.ended:
