@@ -22,6 +22,7 @@ from benchmarks.place import Place
 from benchmarks.plot import Line, Panel, drawing
 from benchmarks.rows import Aim, Row, Unit
 from benchmarks.samples import quantile
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.state.contract import Claim
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus
@@ -156,7 +157,7 @@ async def _fill(state_dir: str, number: int) -> None:
             status=AgentStatus.CLOSED,
             thread_state=AgentState.CLOSED,
             turns=3,
-            spec={"cwd": "/srv/project", "config": {}, "developer_instructions": "word " * 60},
+            spec=ThreadSpec(cwd="/srv/project", developer_instructions="word " * 60),
         )
         await write_agent(store, claim, agent)
         await store.records.own("default", agent.identity, "local")

@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.team.agent import (
     REQUESTS_KEPT,
     Agent,
@@ -33,7 +34,7 @@ def test_a_new_agent_is_active_and_idle() -> None:
 
 
 def test_it_survives_being_written_down() -> None:
-    closed = msgspec.structs.replace(agent(), status=AgentStatus.CLOSED, spec={"model": "m"})
+    closed = msgspec.structs.replace(agent(), status=AgentStatus.CLOSED, spec=ThreadSpec(model="m"))
     assert msgspec.json.decode(msgspec.json.encode(closed), type=Agent) == closed
     assert not closed.is_active
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.roster import NAMES_KEPT, Member, Roster
 from tests.support.team.local_team import local_team
@@ -114,6 +115,6 @@ def test_an_agent_knows_its_repository_and_branch(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_machine_is_not_looked_at(tmp_path: Path) -> None:
-    spec: dict[str, object] = {"environment": EXEC_ENVIRONMENT}
+    spec = ThreadSpec(environment=EXEC_ENVIRONMENT)
     member = Member(replace(agent(), cwd=str(repository(tmp_path, "main")), spec=spec))
     assert member.update_surroundings().branch is None

@@ -6,8 +6,10 @@ from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
+
+from codex_mcp.codex.core import PLAIN, ThreadSpec
 
 CODEX_ID_PREFIX: Final = "codex:"
 """Sets a codex_id apart from an identity, which has no colon."""
@@ -93,7 +95,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The Codex that has, or after the loss of its server may have, the conversation open. Not in the registry."""
     closing: bool = False
     """A close has begun. If its server dies now, the agent counts as closed without a summary."""
-    spec: dict[str, object] = field(default_factory=dict)
+    spec: ThreadSpec = PLAIN
     """How its thread was set up, for resuming it. Not in the registry."""
     requests: tuple[RequestKey, ...] = ()
     """Calls that must not run twice, oldest first. Not in the registry, because clients choose the ids."""
@@ -101,8 +103,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     @property
     def environment(self) -> str | None:
         """Where its commands run; None if it was started on a server with only one place."""
-        found = self.spec.get("environment")
-        return found if isinstance(found, str) else None
+        return self.spec.environment
 
     @property
     def is_active(self) -> bool:

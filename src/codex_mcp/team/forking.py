@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -35,11 +34,7 @@ async def fork_source(directory: Directory, reference: str, principal: str) -> F
     if agent.thread_id is None or not agent.turns:
         raise Refused(f"Agent {agent.identity} ({agent.codex_id}) has no conversation yet that could be copied.")
     before = None if member is None or member.thread is None else await _running_turn(member.thread)
-    try:
-        spec = msgspec.convert(agent.spec, ThreadSpec)
-    except msgspec.ValidationError:
-        spec = ThreadSpec()
-    return ForkSource(agent, replace(spec, cwd=agent.cwd, fork=Fork(agent.thread_id, before)))
+    return ForkSource(agent, replace(agent.spec, cwd=agent.cwd, fork=Fork(agent.thread_id, before)))
 
 
 async def _running_turn(thread: Thread) -> str | None:

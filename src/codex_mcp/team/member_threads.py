@@ -7,7 +7,6 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from codex_mcp.base.secrets.redact import redact
@@ -54,11 +53,7 @@ class MemberThreads:
     async def load(self, member: Member) -> None:
         """Make sure that the thread is open here. If it cannot be resumed, start a new one with the same settings."""
         agent = member.agent
-        try:
-            spec = msgspec.convert(agent.spec, ThreadSpec)
-        except msgspec.ValidationError:
-            spec = ThreadSpec()
-        spec = replace(spec, cwd=agent.cwd)
+        spec = replace(agent.spec, cwd=agent.cwd)
         try:
             if member.thread_id is None:
                 raise ThreadNotFound("it has no thread yet")
@@ -107,16 +102,13 @@ class MemberThreads:
         self._session.writer.note(member)
 
 
-def stored_spec(spec: ThreadSpec) -> dict[str, object]:
+def stored_spec(spec: ThreadSpec) -> ThreadSpec:
     """A spec as a record holds it: without secrets, which the caller must give again."""
-    stored: dict[str, object] = msgspec.to_builtins(
-        replace(
-            spec,
-            tools=(),  # those of the server that runs the agent count
-            fork=None,
-            config={key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"},
-            base_instructions=spec.base_instructions and redact(spec.base_instructions),
-            developer_instructions=spec.developer_instructions and redact(spec.developer_instructions),
-        )
+    return replace(
+        spec,
+        tools=(),  # those of the server that runs the agent count
+        fork=None,
+        config={key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"},
+        base_instructions=spec.base_instructions and redact(spec.base_instructions),
+        developer_instructions=spec.developer_instructions and redact(spec.developer_instructions),
     )
-    return stored

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.cli.state.agents import OPTIONAL, TITLES, age, as_they_are, chosen, entries, outdated, row
 from codex_mcp.cli.tables import cell_width, table
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus
 from tests.support.state.agents import an_agent, owned
 
@@ -69,7 +70,7 @@ def test_an_age_is_one_number_and_one_unit(seconds: float, words: str) -> None:
 
 
 def test_programs_get_agents_in_order_and_without_their_specs() -> None:
-    told = entries([an_agent(2), msgspec.structs.replace(an_agent(1), spec={"instructions": "secret"})], 0)
+    told = entries([an_agent(2), msgspec.structs.replace(an_agent(1), spec=ThreadSpec(base_instructions="secret"))], 0)
     assert [entry["codex_id"] for entry in told if isinstance(entry, dict)] == [
         "codex:000000000002",
         "codex:000000000001",

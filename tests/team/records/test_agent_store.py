@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.state.contract import Bounds, Claim
 from codex_mcp.team.records.agent_store import (
     AGENT,
@@ -44,6 +45,19 @@ async def test_what_was_written_is_read_and_a_record_that_cannot_be_read_hides_n
     await store.records.put(claim, AGENT, "odd", body)
     assert await read_agents(store) == [agent()]
     assert [await read_agent(store, name) for name in (agent().codex_id, "odd", "nobody")] == [agent(), None, None]
+    await store.aclose()
+
+
+async def test_settings_that_cannot_be_read_hide_no_agent() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, agent().codex_id)
+    fields = {**msgspec.to_builtins(agent()), "spec": {"model": {"of": "another version"}}}
+    await store.records.put(claim, AGENT, agent().codex_id, msgspec.json.encode(fields))
+    assert await read_agent(store, agent().codex_id) == agent()
+    set_up = msgspec.structs.replace(agent(), spec=ThreadSpec(model="m", config={"a.b": 1}, entries={"/x": "read"}))
+    await write_agent(store, claim, set_up)
+    assert await read_agent(store, agent().codex_id) == set_up
     await store.aclose()
 
 

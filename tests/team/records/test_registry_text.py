@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Holder, Owner
 from codex_mcp.team.records.registry_text import parse_registry, registry_text, revision_of
 
@@ -95,7 +96,7 @@ def test_how_it_looks() -> None:
 
 
 def test_how_the_thread_was_set_up_is_not_shown_and_secrets_in_errors_are_masked() -> None:
-    text = registry_text([agent(spec={"base": "hush"}, last_error="refused: Bearer abc.def")], 1, 0)
+    text = registry_text([agent(spec=ThreadSpec(base_instructions="hush"), last_error="refused: Bearer abc.def")], 1, 0)
     assert b"hush" not in text
     assert b"spec" not in text
     assert b"abc.def" not in text

@@ -135,12 +135,11 @@ def _entry(member: Member, team: str) -> NewMember:
     from codex_mcp.mail.registration import NewMember  # noqa: PLC0415  only under Claude Code
 
     agent = member.agent
-    model = agent.spec.get("model")
     return NewMember(
         agent_id=f"{agent.identity}@{team}",
         name=agent.identity,
         agent_type="codex",
-        model=model if isinstance(model, str) else "codex",
+        model="codex" if agent.spec.model is None else agent.spec.model,
         joined_at=round(agent.started_at * 1000),
         cwd=agent.cwd,
     )

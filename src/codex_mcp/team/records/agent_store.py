@@ -126,7 +126,7 @@ async def write_answer(store: Store, claim: Claim, request_id: str, body: bytes 
 
 async def read_agent(store: Store, codex_id: str) -> Agent | None:
     body = await store.records.get(AGENT, codex_id)
-    return None if body is None else next(_decoded([body], Agent), None)
+    return None if body is None else next(_decoded([body], Agent, _agent), None)
 
 
 async def read_agents(store: Store) -> list[Agent]:
@@ -171,7 +171,11 @@ def encode_answer(outcome: Outcome) -> bytes:
 
 @functools.lru_cache(maxsize=RECORDS_KEPT)
 def _agent(body: bytes) -> Agent:
-    return msgspec.json.decode(body, type=Agent)
+    try:
+        return msgspec.json.decode(body, type=Agent)
+    except msgspec.ValidationError:  # perhaps only the settings of its thread are of another version
+        fields = msgspec.json.decode(body, type=dict[str, object])
+        return msgspec.convert({**fields, "spec": {}}, Agent)
 
 
 def _decoded(
