@@ -359,8 +359,7 @@ class Thread:
         logger.info("turn %s started", turn_id)
         if self.own.unasked.turn_taken(self.id, turn_id):  # Codex had just begun it by itself, and added the prompt
             self._turn_fact_received(TurnStarted(turn_id, turn_id))
-        if turn.spec.goal is not None and turn.place.state not in STOPPED:
-            await self.own.order_goal(turn, turn.spec.goal)
+        await self.own.prompt_accepted(turn)
         if turn.place.state in STOPPED:
             await self._stopper.see_to_end(turn)
         elif turn.spec.time_limit is not None:
@@ -368,6 +367,7 @@ class Thread:
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)
+        self.own.order_ended(turn)
         if turn.place.state is not TurnQueueState.STOPPING:
             turn.record.fail(why)
         self._perform(self._queue.start_failed(turn.place))
@@ -380,13 +380,13 @@ class Thread:
         if turn.joins is not None:
             turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
-        has_begun = turn.place.state is not TurnQueueState.ABANDONED
-        before = (turn.stopped or self._context.look(turn, self.spec)) if has_begun else None
+        was_left = turn.place.state is TurnQueueState.ABANDONED
+        before = self.own.after_order(turn, None if was_left else turn.stopped or self._context.look(turn, self.spec))
         self._context.looks.end(turn)
         if before is None or before.done():
             self._tell_end(turn)
         else:
-            # Its commands are being killed, or its files looked at; only then is the caller told of the end.
+            # Its commands are being killed, its files looked at, or its goal is set; only then is the caller told.
             before.add_done_callback(lambda _: self._tell_end(turn))
 
     def _leave(self, turn: Turn) -> None:

@@ -4,7 +4,10 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.team.test_configuration import home_file
+from tests.support.core.odd_codex import TESTED, odd_codex
 from tests.support.team.fixtures import Team
 from tests.support.team.own_turns import OWN_TURNS, fence, requests_of
 from tests.support.team.team_server import refusal, structured
@@ -29,6 +32,38 @@ async def test_a_goal_of_a_caller_goes_on_after_the_prompt_until_it_is_paused_an
         model.release("goal")
         await fence(server)
         assert requests_of(model, arch["threadId"]) == before
+
+
+@pytest.mark.parametrize("how", ["codex_interrupt", "codex_close"])
+async def test_a_goal_that_is_being_set_when_everything_is_stopped_never_begins(
+    team: Team, tmp_path: Path, how: str
+) -> None:
+    slow = odd_codex(tmp_path / "bin", "sets goals late", version=TESTED)
+    async with team("--codex-version", str(slow), "--summary-timeout", "0", script=OWN_TURNS) as (server, model):
+        arch = await server.start("hello", identity="arch", goal="all green", background=True)
+        await server.event("task_complete")
+        stopping = server.call(how, {"identity": "arch"})
+        await server.answer(server.request("ping"))
+        (server.setup.home / "now").touch()
+        told = structured(await server.result(stopping))
+        assert how == "codex_close" or told["stopped"] == ['Its goal is paused: "all green".']
+        before = requests_of(model, arch["threadId"])
+        model.release("goal")
+        await fence(server)
+        assert requests_of(model, arch["threadId"]) == before
+
+
+async def test_a_prompt_is_answered_when_its_goal_is_set(team: Team, tmp_path: Path) -> None:
+    slow = odd_codex(tmp_path / "bin", "sets goals late", version=TESTED)
+    async with team("--codex-version", str(slow), "--summary-timeout", "0", script=OWN_TURNS) as (server, _):
+        call = server.call("codex", {"prompt": "hello", "identity": "arch", "goal": "all green"})
+        await server.event("task_complete")
+        await server.threads()
+        (server.setup.home / "now").touch()
+        told = structured(await server.result(call))
+        assert (told["content"], told["goal"]["status"]) == ("Hello.", "active")
+        assert "goes on by itself" in str(told["warnings"])
+        await server.run("codex_interrupt", {"identity": "arch"})
 
 
 async def test_a_goal_ends_with_its_tokens_and_that_is_news(team: Team) -> None:

@@ -1,5 +1,6 @@
 """Goals, and turns that Codex begins by itself, in one thread of the real Codex."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import Source
 from tests.support.core.cores import Changes, Watcher, scripted_threads
-from tests.support.team.own_turns import OWN_TURNS
+from tests.support.core.odd_codex import TESTED, odd_codex
+from tests.support.team.own_turns import FENCES, OWN_TURNS
 from tests.threads.test_thread import end, open_thread, submit
 
 REASON = "the limit is reached"
@@ -134,6 +136,28 @@ async def test_a_goal_that_is_set_during_a_stop_goes_on_after_it(tmp_path: Path)
         assert goal is not None
         assert (goal.objective, goal.status) == ("all green", "active")
         await thread.own.quiesce()
+
+
+async def test_a_thread_is_unloaded_after_the_goal_that_is_being_set(tmp_path: Path) -> None:
+    slow = odd_codex(tmp_path / "bin", "sets goals late", version=TESTED)
+    async with scripted_threads(tmp_path, script=OWN_TURNS, codex_version=str(slow)) as (threads, model):
+        thread, other = await open_thread(threads, tmp_path), await open_thread(threads, tmp_path)
+        watcher = Watcher()
+        thread.submit(TurnSpec("hello", goal=GoalOrder("all green")), watcher, full_events=False)
+        await watcher.saw("task_complete")
+
+        async def let_it_be_set() -> None:
+            (tmp_path / "home/now").touch()
+
+        def requests() -> int:
+            return sum(each.thread == thread.id for each in model.counts)
+
+        await asyncio.gather(thread.unload(), let_it_be_set())
+        before = requests()
+        model.release("goal")
+        for _ in range(FENCES):
+            await end(submit(other, "hello"))
+        assert requests() == before
 
 
 async def test_a_goal_near_a_limit_goes_on_one_turn_at_a_time(tmp_path: Path) -> None:

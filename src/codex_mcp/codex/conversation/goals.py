@@ -44,17 +44,17 @@ async def set_goal_status(core: Core, thread_id: str, status: str) -> None:
     await core.request("thread/goal/set", SetGoal(thread_id, status=status), Raw)
 
 
-async def order_goal(core: Core, thread_id: str, order: GoalOrder) -> None:
-    """Raises CoreError."""
+async def order_goal(core: Core, thread_id: str, order: GoalOrder) -> Goal | None:
+    """The goal that the thread has then. Raises CoreError."""
     if order.status == CLEARED:
         await core.request("thread/goal/clear", ThreadId(thread_id), Raw)
-        return
+        return None
     if order.objective is not None:  # Codex would go on counting the tokens of the goal before, with its budget
         with contextlib.suppress(CoreError):
             await core.request("thread/goal/clear", ThreadId(thread_id), Raw)
     objective = UNSET if order.objective is None else order.objective
     budget = UNSET if order.token_budget is None else order.token_budget
-    await core.request("thread/goal/set", SetGoal(thread_id, order.status, objective, budget), Raw)
+    return (await core.request("thread/goal/set", SetGoal(thread_id, order.status, objective, budget), GoalRead)).goal
 
 
 async def paused_goal(core: Core, thread_id: str) -> str:

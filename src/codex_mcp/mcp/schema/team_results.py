@@ -197,8 +197,9 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stop
 
 def quiet_result(agent: Agent, besides: Stopped) -> Result:
     """The result of `codex_interrupt` if only that ran which Codex had begun by itself."""
-    lines = [f"Agent {agent.identity} ({agent.codex_id}) ran no turn of a caller.", *_besides(besides)]
-    told = {"threadId": agent.thread_id, "status": Status.INTERRUPTED, "content": " ".join(lines)}
+    stopped = _besides(besides)
+    lines = [f"Agent {agent.identity} ({agent.codex_id}) ran no turn of a caller.", *stopped]
+    told = {"threadId": agent.thread_id, "status": Status.INTERRUPTED, "content": " ".join(lines), "stopped": stopped}
     return _result({**names_of(agent), **told}, lines)
 
 

@@ -102,7 +102,7 @@ class TurnTools:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         agent, thread = await self._running(reference, call.principal)
         turn = None if thread is None else thread.current
-        besides = Stopped() if thread is None else thread.own.unasked.going_on()
+        besides = Stopped() if thread is None else thread.own.going_on()
         if thread is None or ((turn is None or turn.ended) and not besides):
             self._audit(agent, call, "nothing to stop")
             return idle_result(agent)

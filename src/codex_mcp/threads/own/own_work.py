@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.config.overrides import GOALS
-from codex_mcp.codex.conversation.goals import nickname, order_goal
+from codex_mcp.codex.conversation.goals import ACTIVE, nickname, order_goal
 from codex_mcp.codex.conversation.hidden_threads import used_by_hidden
 from codex_mcp.codex.core import Core, CoreError, GoalOrder, ThreadSpec, TurnSpec
-from codex_mcp.codex.facts import ApprovalReviewed, Fact, Tokens, TokensCounted, TurnEnded, TurnFact, TurnStarted
+from codex_mcp.codex.facts import (
+    ApprovalReviewed,
+    Fact,
+    GoalChanged,
+    Tokens,
+    TokensCounted,
+    TurnEnded,
+    TurnFact,
+    TurnStarted,
+)
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.own.adopting import Adopting
 from codex_mcp.threads.own.audience import NoCaller
 from codex_mcp.threads.own.subagents import Subagents
 from codex_mcp.threads.own.unasked import Unasked, interrupt
+from codex_mcp.threads.record import Stopped
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import Action, Source, TurnQueue
+from codex_mcp.threads.turn_queue import STOPPED, Action, Source, TurnQueue
 
 GOAL: Final = "goal"
 ITSELF: Final = "codex-itself"
@@ -76,6 +89,12 @@ class OwnWork:
         self._since = time.time()
         self._reviewed: set[str] = set()
         """Threads of which Codex has reviewed approvals."""
+        self._ordering: set[Turn] = set()
+        """Turns whose goals are about to be set or changed. Such a turn may have ended already."""
+        self._no_order = asyncio.Event()
+        self._no_order.set()
+        self._goals_heard = 0
+        """How often Codex has told of a goal of the thread."""
         self._tasks = TaskSet()
 
     def lost(self) -> None:
@@ -89,13 +108,26 @@ class OwnWork:
         told: dict[str, object] = {} if goal is None else {"goal": msgspec.to_builtins(goal)}
         return {**told, "subagents": msgspec.to_builtins(helpers)} if helpers else told
 
+    def going_on(self) -> Stopped:
+        """What would have to be stopped now. A goal that is being set is one, although it may be refused."""
+        known, goal = self.unasked.going_on(), self.unasked.goal(self._host.id)
+        orders = [turn.spec.goal for turn in self._ordering if turn.spec.goal is not None]
+        before = "" if goal is None else goal.objective
+        ordered = [order.objective or before for order in orders if order.status == ACTIVE]
+        return replace(known, goals=tuple(filter(None, dict.fromkeys((*known.goals, *ordered)))))
+
     async def quiesce(self) -> None:
         """Stop it: the goal, the turns that Codex began, and the sub-agents."""
         core, turn = self._host.loading.core, self._host.current
         if turn is not None and turn.place.source is Source.CODEX:
             self._host.cancel(turn)
         if core is not None:
-            await self.unasked.quiesce(core, self._settings.interrupt_grace)
+            self.unasked.begin_stop()  # a goal that is being set counts as paused, too
+            try:
+                await self.orders_obeyed()
+                await self.unasked.quiesce(core, self._settings.interrupt_grace)
+            finally:
+                self.unasked.end_stop()
             self.settle()
 
     def begin_quiesce(self) -> None:
@@ -124,6 +156,8 @@ class OwnWork:
         if isinstance(fact, ApprovalReviewed):
             self._approval_reviewed(self._host.id)
             return
+        if isinstance(fact, GoalChanged) and fact.goal is not None:
+            self._goals_heard += 1
         if isinstance(fact, TokensCounted) and self.unasked.runs(self._host.id, fact.turn_id):
             self._count(fact.last)
         self._unasked_told(self._host.id, fact)
@@ -189,9 +223,13 @@ class OwnWork:
             case TokensCounted() if turn.ended:
                 self._listener.tokens_used(self._host, fact.last.total_tokens)
             case TurnEnded() if turn.place.source is not Source.CODEX and not self.unasked.is_stopped:
-                if what := self._going_on():
-                    stops = STOPS_AGENT if self._host.agent else STOPS_THREAD
-                    turn.record.warn((*turn.record.warnings, GOES_ON.format(what, stops)))
+                if turn not in self._ordering:
+                    self._tell_what_goes_on(turn)
+
+    def _tell_what_goes_on(self, turn: Turn) -> None:
+        if what := self._going_on():
+            stops = STOPS_AGENT if self._host.agent else STOPS_THREAD
+            turn.record.warn((*turn.record.warnings, GOES_ON.format(what, stops)))
 
     def _turn_begins(self, turn: Turn, turn_id: str) -> None:
         """A turn begins that nobody asked for: stop it before its request leaves, or when its time is over."""
@@ -263,16 +301,52 @@ class OwnWork:
         """This prompt is about to be sent; one with a goal not before the last goal has been stopped."""
         if turn.spec.goal is not None:
             await self.unasked.wait_for_stops()
+            self._ordering.add(turn)
+            self._no_order.clear()
         turn.ask()
         self.unasked.prompted()
 
-    async def order_goal(self, turn: Turn, order: GoalOrder) -> None:
-        """The turn has begun that is to set or change the goal: so Codex goes on with it when that turn has ended."""
+    async def prompt_accepted(self, turn: Turn) -> None:
+        """The turn has begun. If it is to set a goal, set it now: so Codex goes on with it when the turn has ended."""
+        if turn.spec.goal is not None and turn.place.state not in STOPPED:
+            await self._order_goal(turn, turn.spec.goal)
+        self.order_ended(turn)
+
+    def order_ended(self, turn: Turn) -> None:
+        """Its goal has been set or changed, or never will be."""
+        self._ordering.discard(turn)
+        if not self._ordering:
+            self._no_order.set()
+
+    async def orders_obeyed(self) -> None:
+        """Wait until the goals are set that callers have ordered, so that they can be stopped."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.interrupt_grace):
+                await self._no_order.wait()
+
+    def after_order(self, turn: Turn, before: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
+        """What the end of this turn has to wait for, besides `before`: its caller is told what became of the goal."""
+
+        async def both() -> None:
+            await self.orders_obeyed()
+            if not self.unasked.is_stopped:
+                self._tell_what_goes_on(turn)
+            if before is not None:
+                await before
+
+        if turn not in self._ordering:
+            return before
+        return self._tasks.spawn(both(), name=f"order of a goal of {self._host.id}")
+
+    async def _order_goal(self, turn: Turn, order: GoalOrder) -> None:
+        heard = self._goals_heard
         try:
             if self._host.spec.config.get(GOALS) is False:  # Codex would take the order, and do nothing
                 raise CoreError(SWITCHED_OFF)
             if turn.core is not None:
-                await order_goal(turn.core, self._host.id, order)
+                goal = await order_goal(turn.core, self._host.id, order)
+                if heard == self._goals_heard:  # Codex answers before it tells of the change
+                    self.fact_received(GoalChanged(goal))
         except CoreError as exc:
             turn.record.warn((*turn.record.warnings, NOT_ORDERED.format(exc)))
 
