@@ -33,14 +33,22 @@ class SmallDatabase:
 
     def run(self, job: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         """Queue a job at once. Each of its statements is a transaction."""
-        return self._worker.run(lambda: job(self._opened()))
+        return self._worker.run(lambda: self._done(job))
 
     def write(self, job: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         """Queue a job whose writes are stored together when it returns. If it raises, nothing is written."""
-        return self._worker.run(lambda: in_transaction(self._opened(), job))
+        return self._worker.run(lambda: self._done(lambda connection: in_transaction(connection, job)))
 
     async def aclose(self) -> None:
-        await self._worker.aclose(lambda: self._opened().close())
+        await self._worker.aclose(self._close)
+
+    # From here on everything runs in the worker.
+
+    def _done(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        return job(self._opened())
+
+    def _close(self) -> None:
+        self._opened().close()
 
     def _opened(self) -> sqlite3.Connection:
         assert self._connection is not None, "it is used before it is opened"
