@@ -1,4 +1,5 @@
 import asyncio
+import fcntl
 import logging
 import os
 import re
@@ -217,6 +218,22 @@ def test_two_writers_of_one_file_lose_nothing_when_it_is_set_aside(tmp_path: Pat
     text = "".join((tmp_path / name).read_text() for name in os.listdir(tmp_path))
     assert sorted(int(number) for number in re.findall(r"line (\d+)", text)) == list(range(60))
     assert all((tmp_path / name).stat().st_size <= 300 for name in os.listdir(tmp_path))
+
+
+def test_a_reader_that_holds_the_lock_of_the_log_holds_nobody_up(tmp_path: Path) -> None:
+    """Any program that may read it can, also an agent that may write nothing."""
+    path = tmp_path / "x.log"
+    log = LogFile(str(path), logging.INFO, max_bytes=300, kept=99)
+    log.handle(record("line %d", 0))
+    with path.open() as reader:
+        fcntl.flock(reader, fcntl.LOCK_EX)
+        for number in range(1, 60):
+            log.handle(record("line %d", number))
+        log.close()
+    found = {name: (tmp_path / name).read_text() for name in os.listdir(tmp_path)}
+    assert sorted(int(number) for number in re.findall(r"line (\d+)", "".join(found.values()))) == list(range(60))
+    assert [len(text) > 300 for text in found.values()].count(True) == 1
+    assert all(len(text) <= 600 for text in found.values())
 
 
 def test_a_log_that_cannot_be_written_is_one_warning_and_no_error(

@@ -279,8 +279,12 @@ class LogFile(logging.Handler):
         if length == 0 or length + size <= self._max_bytes:
             return descriptor
         # Of several servers, the first to hold the lock rotates the file; the others then see that the path names
-        # another file, and open that one.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # another file, and open that one. Whoever may read the file can hold its lock: it is not waited for.
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if length + size <= 2 * self._max_bytes:
+                return descriptor
         if is_named(descriptor, self._path):
             rotate(self._path, self._kept)
         self._descriptor = None

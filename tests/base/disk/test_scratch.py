@@ -1,5 +1,6 @@
 """Scratch folders: private, locked while they are used, gone afterwards, also those of killed processes."""
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.disk.scratch import FOLDER, MOST_CLEANED, new_private_folder, scratch_folder
+from codex_mcp.base.disk.scratch import ATTEMPTS, FOLDER, MOST_CLEANED, new_private_folder, scratch_folder
 
 HOLDER = """
 import sys
@@ -64,6 +65,32 @@ def test_the_folder_of_a_killed_process_is_removed_and_that_of_a_running_one_is_
         end(running)
     with scratch_folder(str(tmp_path)):
         assert not used.exists()
+
+
+@pytest.mark.parametrize("times", [3, ATTEMPTS])
+def test_a_folder_that_another_process_locks_first_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Whoever may read our folders can lock them, also an agent that may write nothing."""
+    lock_file, opened = fcntl.flock, list[int]()
+
+    def locked_first(descriptor: int, operation: int) -> None:
+        if len(opened) < times:
+            opened.append(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY))
+            lock_file(opened[-1], fcntl.LOCK_EX)
+        lock_file(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", locked_first)
+    try:
+        if times < ATTEMPTS:
+            with scratch_folder(str(tmp_path)) as folder:
+                assert os.listdir(tmp_path / FOLDER) == [os.path.basename(folder)]
+        else:
+            with pytest.raises(OSError, match="locks every folder"), scratch_folder(str(tmp_path)):
+                pass
+    finally:
+        for each in opened:
+            os.close(each)
 
 
 def test_a_crowded_folder_is_cleaned_step_by_step(tmp_path: Path) -> None:

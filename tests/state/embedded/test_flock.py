@@ -77,6 +77,17 @@ def test_a_file_that_was_removed_while_it_was_locked_is_made_again(
     lock.give_up()
 
 
+def test_a_lock_that_somebody_keeps_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flock, "OPENING_PATIENCE", 0.0)
+    NodeLock(str(tmp_path), "n").drop()
+    with (tmp_path / "nodes" / "n.lock").open() as reader:
+        fcntl.flock(reader, fcntl.LOCK_EX)
+        with pytest.raises(TimeoutError, match="another process held the lock"):
+            NodeLock(str(tmp_path), "n")
+
+
 def test_a_server_that_never_finishes_opening_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flock, "OPENING_PATIENCE", 0.0)
     with (

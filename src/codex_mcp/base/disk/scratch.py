@@ -17,6 +17,9 @@ from codex_mcp.base.files import is_named, make_private_folder
 FOLDER = os.path.join("codex-mcp", "scratch")
 """In Codex's home, where a server without a team has its files as well."""
 
+ATTEMPTS = 64
+"""New folders whose lock another process may take before we do: one that removes leftovers, or an agent."""
+
 MOST_CLEANED = 64
 """Leftovers of killed processes that are looked at before a new folder is made. A process leaves one at most."""
 
@@ -70,19 +73,24 @@ def _missing(folder: str) -> list[str]:
 
 
 def _locked(parent: str) -> tuple[str, int]:
-    while True:
+    for _attempt in range(ATTEMPTS):
         try:
             path = new_private_folder(parent)
             descriptor = os.open(path, _THERE)
         except FileNotFoundError:
             continue  # another process has just removed it, as a leftover, or the empty folder around it
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # waits at most for another process that looks at it
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # not waited for: who may read the folder can hold its lock for ever
+            _remove(path)
+            os.close(descriptor)
+            continue
         except OSError:  # a file system without locks, on which nobody removes leftovers
             return path, descriptor
         if is_named(descriptor, path):
             return path, descriptor
         os.close(descriptor)
+    raise OSError(errno.EBUSY, "another process locks every folder that is made here", parent)
 
 
 def _remove_leftovers(parent: str) -> None:

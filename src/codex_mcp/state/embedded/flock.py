@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.files import is_named, make_private_folder, open_regular
-from codex_mcp.base.locks import flocked
+from codex_mcp.base.locks import flocked, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ SOCKET: Final = ".sock"
 OPENING: Final = "opening.lock"
 
 OPENING_PATIENCE: Final = 10.0
-"""Seconds that other servers may take to open the database. It takes milliseconds, unless the process is stopped."""
+"""Seconds that others may take to open the database, or to look at a lock: milliseconds, unless they are stopped."""
 
 
 class NodeLock:
@@ -113,8 +113,7 @@ def _locked(path: str) -> int:
     while True:
         descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
         try:
-            # This waits at most for a check by another process: no other node holds this lock.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            take(descriptor, OPENING_PATIENCE)  # only a check by another process has it, for a moment
             if is_named(descriptor, path):
                 return descriptor
         except BaseException:
