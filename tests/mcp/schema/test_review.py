@@ -46,13 +46,26 @@ def test_a_text_without_findings_has_none(review: str) -> None:
     assert findings_in(review) == []
 
 
+def test_a_line_of_any_length_is_read_at_once() -> None:
+    """A model's answer must not hold up the server: of a megabyte of dashes, each would be tried with each colon."""
+    assert findings_in("Full review comments:\n\n- " + " — /a:1-" * 100_000) == []
+
+
 def test_a_single_finding_has_another_heading() -> None:
     assert len(findings_in("Review comment:\n\n- [P2] A — /b:1-2\n  c") or []) == 1
 
 
 @pytest.mark.parametrize(
     "review",
-    ["{}", '{"findings": [{"title": 1}]}', "{", "```json\n{\n```", '{"findings": null}', 'Look: {"findings": 1}'],
+    [
+        "{}",
+        '{"findings": [{"title": 1}]}',
+        "{",
+        '{"x": ' + "[" * 100_000 + "}",
+        "```json\n{\n```",
+        '{"findings": null}',
+        'Look: {"findings": 1}',
+    ],
 )
 def test_json_that_cannot_be_read_is_not_called_a_review_without_findings(review: str) -> None:
     assert findings_in(review) is None

@@ -29,6 +29,9 @@ FINDING: Final = re.compile(
 )
 """A file is named by its absolute path, which may contain a dash; a title, too."""
 
+LONGEST_FINDING: Final = 4096
+"""Characters of the line with title and place. Of a line with many dashes each is tried, which takes time."""
+
 PRIORITY: Final = re.compile(r"^\[P(\d)\] ")
 
 INDENT: Final = "  "
@@ -134,7 +137,7 @@ def _written(review: str) -> list[Finding] | None:
     begin, end = review.find("{"), review.rfind("}")
     try:
         found = msgspec.json.decode(review[begin : end + 1], type=_Review, strict=False).findings
-    except (msgspec.MsgspecError, UnicodeError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):  # the last one for JSON that is nested too deep
         return None
     return [
         Finding(
@@ -157,7 +160,7 @@ def _listed(listed: str) -> list[Finding]:
     found: list[Finding] = []
     body: list[str] = []
     for line in listed.splitlines():
-        if (match := FINDING.match(line)) is not None:
+        if len(line) <= LONGEST_FINDING and (match := FINDING.match(line)) is not None:
             _finish(found, body)
             body = []
             found.append(_finding(match))
