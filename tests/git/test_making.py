@@ -238,8 +238,23 @@ def test_a_branch_that_got_a_nested_repository_is_not_checked_out_again(checkout
     git(checkout, "update-index", "--add", "--cacheinfo", f"160000,{worktree.base},evil")
     git(checkout, "commit", "-qm", "by the user")
     git(checkout, "checkout", "-q", "main")
-    with pytest.raises(Refused, match="its branch codex/arch has got submodules"):
+    with pytest.raises(Refused, match="has submodules"):
         open_again(left.worktree)
+
+
+def test_what_an_agent_s_own_repository_says_of_submodules_does_not_count(checkout: Path) -> None:
+    """It replaces a tree of the user's by one without them, in a repository among its files."""
+    git(checkout, "update-index", "--add", "--cacheinfo", f"160000,{git(checkout, 'rev-parse', 'HEAD')},evil")
+    git(checkout, "commit", "-qm", "with a submodule")
+    git(checkout, "rm", "-q", "--cached", "evil")
+    git(checkout, "commit", "-qm", "without")
+    nested = repository(Path(made(checkout).path) / "nested")
+    (nested / ".git/objects/info/alternates").write_text(f"{checkout}/.git/objects\n")
+    git(nested, "checkout", "-q", "--detach", git(checkout, "rev-parse", "HEAD~"))
+    git(nested, "checkout", "-qb", "evil")
+    git(nested, "replace", "HEAD^{tree}", git(checkout, "rev-parse", "HEAD^{tree}"))
+    with pytest.raises(Refused, match="has submodules"):
+        make(Asked("codex:next1", "next", str(nested), str(checkout.parent / "state")))
 
 
 def test_a_repository_that_is_gone_takes_nothing_with_it(checkout: Path) -> None:

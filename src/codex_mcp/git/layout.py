@@ -61,6 +61,10 @@ SHORT_PACKS: Final = {"pack.threads": "1", "pack.windowMemory": "256m", "pack.wr
 """What the agent has written is packed with little memory."""
 
 
+NO_SHORTCUTS: Final = {"core.commitGraph": "false", "core.multiPackIndex": "false", "pack.useBitmaps": "false"}
+"""Files beside the agent's objects that would tell git what is in them. No id protects what they say."""
+
+
 def lay_out(worktree: Worktree) -> None:
     """Make the folders of a worktree whose branch exists, without the agent's files. Raises GitFailed, OSError."""
     user = repository(worktree)
@@ -204,7 +208,7 @@ def ours(worktree: Worktree, *, agents_objects: bool = False, index: str | None 
         "GIT_SHALLOW_FILE": f"{worktree.common}/shallow",
     }
     folder = worktree.path if os.path.isdir(worktree.path) else worktree.folder
-    return Git.sealed(folder, places, settings_of(worktree) | SHORT_PACKS)
+    return Git.sealed(folder, places, settings_of(worktree) | SHORT_PACKS | NO_SHORTCUTS)
 
 
 def receiving(worktree: Worktree) -> Git:

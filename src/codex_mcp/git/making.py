@@ -22,6 +22,8 @@ from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folde
 
 TREE: Final = "tree"
 
+SUBMODULES: Final = "the repository has submodules, whose folders would be empty; start the agent without `worktree`"
+
 ATTEMPTS: Final = 20
 """How often another server may take the branch that we have just chosen."""
 
@@ -80,15 +82,11 @@ def make_again(worktree: Worktree) -> Made:
     """Make a removed worktree again, from its branch. Raises Refused, GitFailed."""
     git = repository(worktree)
     tip, where = branch_state(git, worktree.branch)
-    is_free, tip = tip is not None and where is None, tip or worktree.tip
+    if tip is not None and where is None:
+        return Made(_made(replace(worktree, tip=tip)))
+    tip = tip or worktree.tip
     if not git.succeeds("cat-file", "-e", f"{tip}^{{commit}}"):
         raise _refused(worktree.path, f"its branch {worktree.branch} and the commit {tip} are gone; start a new agent")
-    if has_submodules(git, tip):
-        raise _refused(
-            worktree.path, f"its branch {worktree.branch} has got submodules; start an agent without `worktree`"
-        )
-    if is_free:
-        return Made(_made(replace(worktree, tip=tip)))
     before = f"branch {worktree.branch} is checked out in {where}" if where else f"branch {worktree.branch} is gone"
     made = _added(replace(worktree, tip=tip))
     return Made(made, (f"The agent goes on in branch {made.branch}, at commit {tip[:7]}: {before}.",))
@@ -162,8 +160,8 @@ def _unsuitable(asked: Asked, git: Git, base: str) -> str:
     """Why an agent in a worktree would not see what its caller sees in the checkout; empty if it would."""
     if not git.succeeds("symbolic-ref", "--quiet", "HEAD"):
         return f"{git.folder} has no branch checked out (a detached HEAD); check out a branch first"
-    if has_submodules(git, base) or git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
-        return "the repository has submodules, whose folders would be empty; start the agent without `worktree`"
+    if git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
+        return SUBMODULES
     words = ("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules")
     position = position_of(git.folder)
     if position is None:
@@ -193,7 +191,9 @@ def _added(worktree: Worktree) -> Worktree:
 
 
 def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
-    """Make it; the record is written before and after."""
+    """Make it; the record is written before and after. Raises Refused, GitFailed."""
+    if has_submodules(repository(worktree), worktree.tip):  # by the user's repository, whatever its checkout says
+        raise _refused(worktree.checkout, SUBMODULES)
     shared = {worktree.branch: Shared(worktree.branch, worktree.tip)}
     making = replace(worktree, state=State.MAKING, shared=shared, seen=f"{worktree.ref} {worktree.tip}")
     try:
