@@ -3,7 +3,7 @@
 import pytest
 
 from codex_mcp.cli.demo.card import rows, verdict
-from codex_mcp.cli.demo.messages import FileChanged, TextPart, ToolResult, TurnResult, Usage
+from codex_mcp.cli.mcp_client.messages import FileChanged, TextPart, ToolResult, TurnResult, Usage
 
 TURN = TurnResult(
     thread_id="thread-1",

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.cli.demo.messages import Decision
 from codex_mcp.cli.demo.person import AlwaysApprove, Person
 from codex_mcp.cli.demo.screen import Screen
+from codex_mcp.cli.mcp_client.messages import Decision
 from tests.support.patience import PATIENCE
 
 END_OF_INPUT = "\x04"

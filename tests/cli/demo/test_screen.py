@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.cli.demo.messages import Change
 from codex_mcp.cli.demo.screen import MOST_LINES, Screen, Who
+from codex_mcp.cli.mcp_client.messages import Change
 
 CHANGE = Change("update", unified_diff="@@ -1 +1 @@\n-a\n+b\n")
 

@@ -2,7 +2,9 @@
 
 import io
 
-from codex_mcp.cli.demo.messages import (
+from codex_mcp.cli.demo.screen import Screen
+from codex_mcp.cli.demo.show import Show
+from codex_mcp.cli.mcp_client.messages import (
     AgentMessage,
     AgentReasoning,
     Change,
@@ -16,8 +18,6 @@ from codex_mcp.cli.demo.messages import (
     ReasoningDelta,
     Warned,
 )
-from codex_mcp.cli.demo.screen import Screen
-from codex_mcp.cli.demo.show import Show
 
 CHANGES = {"/shop/prices.py": Change("update", unified_diff="-a\n+b\n")}
 

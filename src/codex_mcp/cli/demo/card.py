@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
-from codex_mcp.cli.demo.messages import FileChanged, ToolResult, TurnResult
+from codex_mcp.cli.mcp_client.messages import FileChanged, ToolResult, TurnResult
 
 
 def verdict(result: ToolResult, *, passed: bool, refused: bool) -> str:

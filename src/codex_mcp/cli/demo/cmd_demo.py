@@ -21,14 +21,14 @@ from typing import Final
 
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans
 from codex_mcp.cli.demo import card
-from codex_mcp.cli.demo.client import ServerLaunch, connected
-from codex_mcp.cli.demo.messages import ToolResult
 from codex_mcp.cli.demo.person import AlwaysApprove, Person
 from codex_mcp.cli.demo.remote_executor import remote_executor
 from codex_mcp.cli.demo.sandbox import Rights, find_rights
 from codex_mcp.cli.demo.screen import Screen, Who
 from codex_mcp.cli.demo.show import Decider, Show
 from codex_mcp.cli.demo.workshop import Workshop, open_workshop
+from codex_mcp.cli.mcp_client.client import ServerLaunch, connected
+from codex_mcp.cli.mcp_client.messages import ToolResult
 from codex_mcp.scripted_model.load import PACKAGED
 
 DESCRIPTION: Final = "Watch a Codex agent fix a failing test, without an account or a network."

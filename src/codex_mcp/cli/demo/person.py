@@ -8,8 +8,8 @@ import termios
 from typing import Final
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.cli.demo.messages import Decision
 from codex_mcp.cli.demo.screen import Screen, Who
+from codex_mcp.cli.mcp_client.messages import Decision
 
 LINE_BYTES: Final = 4096
 """The longest line that a terminal delivers at once."""

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from codex_mcp.base.printable import visible
-from codex_mcp.cli.demo.messages import Change
+from codex_mcp.cli.mcp_client.messages import Change
 from codex_mcp.cli.output import failures_explained
 
 MARGIN: Final = 9

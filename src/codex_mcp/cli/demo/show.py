@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from codex_mcp.cli.demo.messages import (
+from codex_mcp.cli.demo.screen import Screen, Who
+from codex_mcp.cli.mcp_client.messages import (
     AgentMessage,
     AgentReasoning,
     CommandEnded,
@@ -16,7 +17,6 @@ from codex_mcp.cli.demo.messages import (
     ReasoningDelta,
     Warned,
 )
-from codex_mcp.cli.demo.screen import Screen, Who
 
 
 class Decider(Protocol):

@@ -14,9 +14,9 @@ from msgspec import Raw
 from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.cli.demo.client import ServerLaunch, connected
-from codex_mcp.cli.demo.messages import Decision, Event, Question
 from codex_mcp.cli.doctor import facts
+from codex_mcp.cli.mcp_client.client import ServerLaunch, connected
+from codex_mcp.cli.mcp_client.messages import Decision, Event, Question
 from codex_mcp.codex.binary import Binary
 from codex_mcp.codex.core import CoreError
 from codex_mcp.codex.launch import launcher

@@ -26,10 +26,10 @@ from codex_mcp.base.files import opened, read_if_there, write_whole
 from codex_mcp.base.logs import LOG_FILE
 from codex_mcp.base.processes.marks import RUN_BY
 from codex_mcp.base.settings.kinds import MIB
-from codex_mcp.cli.demo.client import Client, ServerLaunch, connected
-from codex_mcp.cli.demo.messages import Decision, Event, Question, ToolResult
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor.facts import Finding, Group, Level
+from codex_mcp.cli.mcp_client.client import Client, ServerLaunch, connected
+from codex_mcp.cli.mcp_client.messages import Decision, Event, Question, ToolResult
 from codex_mcp.codex.binary import NO_VERSION, Binary, NoVersion
 from codex_mcp.codex.supervisor import LOST
 from codex_mcp.codex.versions import verdicts

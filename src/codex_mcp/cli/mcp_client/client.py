@@ -14,7 +14,7 @@ from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.cli.demo.messages import Decision, Event, Greeting, Question, ToolResult, event_from
+from codex_mcp.cli.mcp_client.messages import Decision, Event, Greeting, Question, ToolResult, event_from
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.transports.child import Child, start_child

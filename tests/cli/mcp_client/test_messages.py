@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from codex_mcp.cli.demo.messages import (
+from codex_mcp.cli.mcp_client.messages import (
     EVENTS,
     AgentMessage,
     Change,

@@ -8,8 +8,8 @@ import pytest
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.demo.client import ServerLaunch, connected
-from codex_mcp.cli.demo.messages import AgentMessage, Decision, Event, Question
+from codex_mcp.cli.mcp_client.client import ServerLaunch, connected
+from codex_mcp.cli.mcp_client.messages import AgentMessage, Decision, Event, Question
 from tests.support.servers.mcp_server import TOUR, Setup
 
 ANSWERS_WITH_AN_ERROR = """
@@ -107,6 +107,6 @@ async def test_a_ping_is_answered_and_what_we_cannot_do_is_refused(tmp_path: Pat
 
 
 async def test_a_server_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_mcp.cli.demo.client.END_GRACE", 0.1)
+    monkeypatch.setattr("codex_mcp.cli.mcp_client.client.END_GRACE", 0.1)
     async with connected(broken(IGNORES_THE_END, tmp_path), anyone()):
         pass

@@ -1,4 +1,4 @@
-"""Pure. The MCP messages that the demo decodes: only what it shows."""
+"""Pure. The MCP messages that the client decodes: only what is shown or judged."""
 
 from __future__ import annotations
 
