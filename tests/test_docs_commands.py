@@ -21,7 +21,9 @@ PROGRAMS = {"codex-mcp": (), "codex-mcp-server": ("mcp-server",), "codex-exec-se
 
 Words = tuple[str, ...]
 
-EXIT_CODES = {"doctor": 1, "summary": 3, "uninstall": 3, "mail send": 3}
+EXIT_CODES = {"doctor": 1, "summary": 3, "uninstall": 3, "mail send": 3} | dict.fromkeys(
+    ("show", "watch", "interrupt", "close"), 3
+)
 """In a fresh home: not signed in, no such agent, no such entry, no such inbox. Everything else ends with 0."""
 
 

@@ -42,6 +42,10 @@ COMMANDS: Final = {
     "environments": "list the executors that a rendezvous knows",
     "config": "show every setting and where it came from",
     "threads": "list the agents of the state folder, and forget old ones",
+    "show": "show what an agent was asked, did and answered",
+    "watch": "follow an agent while it works",
+    "interrupt": "stop what an agent is doing, and keep the agent",
+    "close": "close an agent, after it has summed up its work",
     "summary": "show the summary that an agent wrote of its work when it was closed",
     "audit": "show what the agents did, and the results",
     "mail": "send and read the messages of a team: agents, Claude Code, people",
@@ -62,6 +66,7 @@ FOLDERS: Final = {
     "doctor": ("doctor",),
     "exec": ("exec-server", "exec", "rendezvous", "environments"),
     "mail": ("mail",),
+    "people": ("show", "watch", "interrupt", "close"),
     "state": ("threads", "summary", "audit"),
 }
 """The folders of commands that are not in this one."""

@@ -37,6 +37,7 @@ class Who(StrEnum):
     THINKS = "thinks"
     RUNS = "runs"
     CODEX = "codex"
+    PROMPT = "prompt"
 
 
 MARGIN_STYLES: Final[Mapping[Who, str]] = {
@@ -46,6 +47,7 @@ MARGIN_STYLES: Final[Mapping[Who, str]] = {
     Who.THINKS: "dim",
     Who.RUNS: "bold cyan",
     Who.CODEX: "bold yellow",
+    Who.PROMPT: "bold green",
 }
 
 DIFF_STYLES: Final[Mapping[str, str]] = {"+": "green", "-": "red", "@": "cyan"}

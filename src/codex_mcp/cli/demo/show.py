@@ -23,14 +23,12 @@ class Decider(Protocol):
     async def decide(self) -> Decision: ...
 
 
-class Show:
-    def __init__(self, screen: Screen, decider: Decider, folder: str) -> None:
-        """Paths below `folder` are shown relative to it."""
+class Drawing:
+    """Draws an agent at work. Paths below `folder` are shown relative to it."""
+
+    def __init__(self, screen: Screen, folder: str) -> None:
         self._screen = screen
-        self._decider = decider
         self._folder = folder
-        self.refused = False
-        """Whether something was denied."""
 
     def event_received(self, event: Event) -> None:
         match event:
@@ -50,6 +48,17 @@ class Show:
             case Warned():
                 self._screen.says(Who.CODEX, event.message)
 
+    def _short(self, text: str) -> str:
+        return text.replace(f"{self._folder}/", "") if self._folder else text
+
+
+class Show(Drawing):
+    def __init__(self, screen: Screen, decider: Decider, folder: str) -> None:
+        super().__init__(screen, folder)
+        self._decider = decider
+        self.refused = False
+        """Whether something was denied."""
+
     async def answer(self, question: Question) -> Decision:
         changes = {self._short(path): change for path, change in question.codex_changes.items()}
         self._screen.asks(question.message, changes)
@@ -58,6 +67,3 @@ class Show:
         if decision.reason:
             self._screen.says(Who.SERVER, f"The agent is told why: {decision.reason}")
         return decision
-
-    def _short(self, text: str) -> str:
-        return text.replace(f"{self._folder}/", "")

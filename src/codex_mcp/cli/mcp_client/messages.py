@@ -102,7 +102,14 @@ class _EventType(Struct, frozen=True):
 def event_from(params: Raw) -> Event | None:
     """The event of a `codex/event`; None if it is not shown."""
     try:
-        msg = msgspec.json.decode(params, type=_EventParams).msg
+        return event_of(msgspec.json.decode(params, type=_EventParams).msg)
+    except msgspec.DecodeError:
+        return None
+
+
+def event_of(msg: Raw) -> Event | None:
+    """The same, of its `msg`."""
+    try:
         kind = EVENTS.get(msgspec.json.decode(msg, type=_EventType).type)
         return None if kind is None else msgspec.json.decode(msg, type=kind)
     except msgspec.DecodeError:

@@ -1,0 +1,93 @@
+"""Which agent a person means, and the server that runs it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import pwd
+import sys
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.printable import foreign, one_line, visible
+from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable
+from codex_mcp.control.server import Caller, Server, Told, connected
+from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.team.agent import Agent
+from codex_mcp.wire import control
+
+
+class NotRunning(Explained):
+    """No server runs the agent."""
+
+
+class ToolFailed(Explained):
+    """The server refused what was asked of it."""
+
+
+def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="its identity, codex_id or thread id")
+    add_state_argument(parser)
+
+
+def find_agent(folder: str, name: str) -> Agent | None:
+    """The agent of this name: one that runs, else the one used last. Raises Refused if several that run have it."""
+    with readable(folder):
+        found = [each for each in agents_in(folder) if name in (each.identity, each.codex_id, each.thread_id)]
+    running = [each for each in found if each.is_active]
+    if len(running) > 1:
+        which = ", ".join(f"{each.codex_id} (team {foreign(each.team)})" for each in running)
+        raise Refused(f"{foreign(name)} names several agents: {which}; give the codex_id of one")
+    return next(iter(running or found), None)
+
+
+def say_unknown(command: str, name: str, folder: str) -> None:
+    known = "codex-mcp threads --all lists the agents"
+    print(f"codex-mcp {command}: there is no agent {one_line(name)} in {folder}; {known}", file=sys.stderr)
+
+
+def caller_of(command: str, environment: Mapping[str, str]) -> Caller:
+    """Who runs this command: $ATM_IDENTITY, as for mail, else the login name."""
+    return Caller(program=f"codex-mcp {command}", person=environment.get("ATM_IDENTITY") or _login_name())
+
+
+def _login_name() -> str:
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(os.geteuid()).pw_name
+    return str(os.geteuid())
+
+
+@contextlib.asynccontextmanager
+async def server_of(folder: str, agent: Agent, caller: Caller, told: Told = lambda _: None) -> AsyncIterator[Server]:
+    """The server that runs the agent. Raises NotRunning or CannotReach."""
+    if not agent.is_active or agent.owner is None:
+        raise NotRunning(
+            f"no server runs agent {foreign(agent.identity)} ({agent.codex_id}): it is {agent.status}; "
+            f"codex-mcp show {agent.codex_id} shows what it did"
+        )
+    name = f"server process {agent.owner.pid}"
+    async with connected(folder, agent.owner.node, caller, name=name, told=told) as (server, _):
+        yield server
+
+
+def for_agent(agent: Agent, caller: Caller) -> control.ActsFor:
+    """Whoever uses this terminal acts for the principal whose agent it is."""
+    return control.ActsFor(principal=agent.principal, person=caller.person, via=caller.program)
+
+
+async def asked_of(server: Server, tool: str, agent: Agent, caller: Caller) -> str:
+    """Call a tool that takes an agent; what it says. Raises ToolFailed or CannotReach."""
+    try:
+        result = await server.call_tool(tool, {"id": agent.codex_id}, for_agent(agent, caller))
+    except RequestFailed as exc:
+        raise ToolFailed(f"{server.name} refused: {foreign(str(exc))}") from exc
+    text = visible("\n".join(_texts(result)))
+    if result.get("isError"):
+        raise ToolFailed(text)
+    return text
+
+
+def _texts(result: Mapping[str, Any]) -> list[str]:
+    return [str(part.get("text", "")) for part in result.get("content") or [] if isinstance(part, dict)]
