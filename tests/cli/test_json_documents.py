@@ -29,8 +29,8 @@ RUNS = {
 """The words after the command that it needs in a home with nothing but an agent."""
 
 TESTED_ELSEWHERE = {"summary", "mail ack", "mail broadcast", "environments", "show"}
-"""In tests/acceptance/test_team_commands.py and team/test_terminal_commands.py, tests/cli/mail and tests/rendezvous: they
-need more than an agent."""
+"""In tests/acceptance/test_team_commands.py and team/test_terminal_commands.py, tests/cli/mail and tests/rendezvous:
+they need more than an agent."""
 
 ONE_PER_LINE = {"mail watch"}
 
