@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codex_mcp.base.printable import one_line
-from codex_mcp.cli.mcp_client.messages import event_of
 from codex_mcp.cli.demo.screen import Screen, Who
 from codex_mcp.cli.demo.show import Drawing
+from codex_mcp.cli.mcp_client.messages import event_of
 from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import Notification
 
