@@ -149,7 +149,7 @@ class AppServer:
             grant = permissions.grant and with_entries(permissions.grant, spec, self._hidden())
             opened = await self._open(*opening_of(spec, setup_of(spec, grant) | {"sandbox": given(permissions.start)}))
             if grant is not None:
-                opened = await self._granted(opened, grant)
+                opened = await self._grant(opened, grant)
             stays(opened.thread_id)
             return opened
 
@@ -173,7 +173,7 @@ class AppServer:
             raise ConfigRefused(str(exc)) from exc
         return permissions_for(spec, configured, _home())
 
-    async def _granted(self, opened: OpenedThread, grant: Grant) -> OpenedThread:
+    async def _grant(self, opened: OpenedThread, grant: Grant) -> OpenedThread:
         """Give a thread that was started read-only its sandbox. A thread that cannot get it is unloaded."""
         try:
             await self._set_sandbox(opened.thread_id, grant)
@@ -211,7 +211,7 @@ class AppServer:
         rollout = await in_thread(read_rollout, opened.rollout_path)
         opened = replace(opened, paused_goal=goal, loss=await loss_of(self, opened, rollout.turns))
         grant = before or sandbox_to_restore(asked, rollout)
-        return opened if grant is None else await self._granted(opened, grant)
+        return opened if grant is None else await self._grant(opened, grant)
 
     async def _entries_to_restore(self, thread_id: str, asked: ThreadSpec, spec: ThreadSpec) -> Grant | None:
         """The grant of a thread that is to be loaded, if it has entries: they are part of its configuration."""

@@ -208,7 +208,7 @@ class Supervisor:
         listening = self._listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
         try:
             async with self._making:
-                await self._guarded(launch)
+                await self._start_guard(launch)
             async with asyncio.timeout(self._settings.start_timeout):
                 greeting = await app.initialize()
         except (CoreError, TimeoutError, asyncio.CancelledError) as exc:
@@ -249,7 +249,7 @@ class Supervisor:
             if self._running is running:
                 self._running = None  # at once: the next call gets a new one
             await running.app.aclose()  # withdraws its questions
-            ended = await self._reaped(running.child)
+            ended = await self._reap(running.child)
             reason = _lost(running, ended)
             running.process.lost(reason)
             if running.has_started and not running.is_ending:
@@ -257,7 +257,7 @@ class Supervisor:
                 logger.error("%s; end of its stderr: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
 
-    async def _reaped(self, child: Child) -> Exit:
+    async def _reap(self, child: Child) -> Exit:
         """The core closed its stdout: wait for its end, and enforce it after EXIT_GRACE."""
         try:
             async with asyncio.timeout(EXIT_GRACE):
@@ -271,7 +271,7 @@ class Supervisor:
         await self.end_orphans()
         return ended
 
-    async def _guarded(self, launch: CoreLaunch) -> None:
+    async def _start_guard(self, launch: CoreLaunch) -> None:
         """Start the guard that cleans up after the core if this server is killed."""
         if launch.is_guarded and self._guard is None and (guard := await start_guard(self.mark)) is not None:
             self._guard = guard
@@ -306,7 +306,7 @@ class Supervisor:
         await running.child.aclose()
         if not running.app.leaves:
             running.child.kill()
-        ended = await self._reaped(running.child)
+        ended = await self._reap(running.child)
         await running.app.aclose()
         reason = _lost(running, ended)
         running.process.lost(reason)

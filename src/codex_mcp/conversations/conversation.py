@@ -150,7 +150,7 @@ class Conversation:
             return denied(NO_REQUEST)
         try:
             async with asyncio.timeout(self._timeout) as limit:
-                answer = await self._asked(question, request, turn, limit)
+                answer = await self._ask(question, request, turn, limit)
         except TimeoutError:
             answer = expired(self._timeout) if self._heard.is_set() else self._unheard()
         self._submissions.count()
@@ -160,7 +160,7 @@ class Conversation:
         why = f"no one could be asked: the conversation had no listener within {self._timeout:g} seconds"
         return denied(why, Via.TIMEOUT)
 
-    async def _asked(self, question: Question, request: ApprovalRequest, turn: Turn, limit: asyncio.Timeout) -> Answer:
+    async def _ask(self, question: Question, request: ApprovalRequest, turn: Turn, limit: asyncio.Timeout) -> Answer:
         while True:
             while (listener := self._to_ask()) is None:
                 self._heard.clear()

@@ -137,7 +137,7 @@ class Conversations:
     async def send_message(self, caller: Caller, params: wire.SendUserMessage) -> object:
         conversation = self.owned(caller, params.conversation_id)
         turn_of(params.items, "/")  # reports wrong items before the thread is opened
-        thread = await self._opened(conversation)
+        thread = await self._open(conversation)
         self._submit(conversation, thread, turn_of(params.items, thread.spec.cwd or thread.cwd))
         return {}
 
@@ -147,7 +147,7 @@ class Conversations:
         spec = turn_of(params.items, cwd, _turn_settings(params, cwd))
         if not is_elsewhere(self.settings.core.default_environment):
             _check_folder(cwd)
-        thread = await self._opened(conversation)
+        thread = await self._open(conversation)
         try:
             await self._check_core()
         except (CoreError, Refused) as exc:
@@ -173,7 +173,7 @@ class Conversations:
         except Refused as exc:
             raise refused(str(exc)) from exc
 
-    async def _opened(self, conversation: Conversation) -> Thread:
+    async def _open(self, conversation: Conversation) -> Thread:
         thread = self.threads.open_thread(conversation.id)
         if thread is not None and not thread.gone:
             return thread

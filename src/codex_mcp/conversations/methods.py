@@ -84,7 +84,7 @@ def _utilities(threads: Threads, settings: Settings) -> dict[str, Method]:
     configuration = Configuration(threads, settings.core.codex_home)
     utilities = Utilities(threads, settings.core.codex_home)
     return {
-        "getUserSavedConfig": (wire.NoParams, configuration.saved),
+        "getUserSavedConfig": (wire.NoParams, configuration.read_saved),
         "setDefaultModel": (wire.SetDefaultModel, configuration.set_default_model),
         "gitDiffToRemote": (wire.GitDiffToRemote, utilities.git_diff),
         "fuzzyFileSearch": (wire.FuzzyFileSearch, utilities.search),

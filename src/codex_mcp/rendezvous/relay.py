@@ -40,7 +40,7 @@ class Relay:
         """Raises RegistryError before the socket is accepted."""
         self._check_open()
         registration = self._registry.executor_arrived(signed, time.time())
-        socket = await self._accepted(registration.principal, scope, send)
+        socket = await self._accept(registration.principal, scope, send)
         environment_id = registration.environment_id
         last = self._last.get(environment_id, registration)
         if (earlier := self._executor(last.id)) is not None:
@@ -53,7 +53,7 @@ class Relay:
         self._audit.note("executor_connected", registration.principal, environment_id, registration=registration.id)
         try:
             socket.begin(partial(self._from_executor, registration.id))
-            await self._ended(receive)
+            await self._wait_for_end(receive)
         finally:
             if self._executor(registration.id) is socket:
                 self._executor_left(socket, registration)
@@ -63,12 +63,12 @@ class Relay:
         """Raises RegistryError before the socket is accepted."""
         self._check_open()
         ticket = self._registry.harness_arrived(signed, time.time())
-        socket = await self._accepted(ticket.principal, scope, send)
+        socket = await self._accept(ticket.principal, scope, send)
         self._harnesses[socket] = ticket
         self.routes.harness_arrived(socket.number, ticket.registration_id, Owner(ticket.principal, ticket.fingerprint))
         try:
             socket.begin(partial(self._from_harness, socket, ticket.registration_id))
-            await self._ended(receive)
+            await self._wait_for_end(receive)
         finally:
             del self._harnesses[socket]
             self._send(self.routes.harness_left(socket.number, time.monotonic()))
@@ -102,7 +102,7 @@ class Relay:
         if self._is_closing:
             raise RegistryError(503, "stopping", "the rendezvous stops; try again in a moment")
 
-    async def _accepted(self, principal: str, scope: Scope, send: Send) -> RelaySocket:
+    async def _accept(self, principal: str, scope: Scope, send: Send) -> RelaySocket:
         connection = scope.get(CONNECTION)
         if connection is not None and not connection.admitted(principal):
             raise RegistryError(503, "crowded", CROWDED)
@@ -128,7 +128,7 @@ class Relay:
     def _executor(self, registration_id: str) -> RelaySocket | None:
         return self._sockets.get(self.routes.executor_socket(registration_id) or 0)
 
-    async def _ended(self, receive: Receive) -> None:
+    async def _wait_for_end(self, receive: Receive) -> None:
         """Wait until the socket is closed. Text is not part of the protocol and is skipped."""
         while (await receive())["type"] == "websocket.receive":
             self.metrics.unreadable += 1

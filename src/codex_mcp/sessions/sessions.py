@@ -152,16 +152,16 @@ class NamedSessions:
         `patience` limits how long it waits for another server, or for a turn before a reset; None does not.
         """
         async with self._in_order(key):
-            await self._taken(key, patience)
+            await self._take(key, patience)
             idle = self._idle.pop(key, None)
             self._running[key] += 1
             try:
-                use = await self._begun(key, order, submit, patience)
+                use = await self._begin(key, order, submit, patience)
             except BaseException:
                 self._left(key, idle)
                 raise
         self._saving.add(use)
-        self._tasks.spawn(self._followed(use), name=f"turn of session {key.id}")
+        self._tasks.spawn(self._follow(use), name=f"turn of session {key.id}")
         return use
 
     async def all_of(self, principal: str) -> list[NamedSession]:
@@ -208,7 +208,7 @@ class NamedSessions:
             if not self._ordered[key]:
                 del self._ordered[key], self._orders[key]
 
-    async def _taken(self, key: Key, patience: float | None) -> None:
+    async def _take(self, key: Key, patience: float | None) -> None:
         try:
             async with asyncio.timeout(patience):
                 while True:
@@ -218,11 +218,11 @@ class NamedSessions:
         except TimeoutError:
             raise Refused(BUSY_ELSEWHERE.format(id=key.id)) from None
 
-    async def _begun(self, key: Key, order: Order, submit: Submit, patience: float | None) -> Use:
+    async def _begin(self, key: Key, order: Order, submit: Submit, patience: float | None) -> Use:
         found, warnings = await self._looked_up(key)
         if order.reset and found is not None:
             await self._until_idle(key, found, patience)
-        thread, how, spec = await self._opened(key, found, order)
+        thread, how, spec = await self._open(key, found, order)
         session = self._wished(key, found, thread, how, spec)
         turn_spec = order.turn
         if how is Resumed.NATIVE:
@@ -281,7 +281,7 @@ class NamedSessions:
         except TimeoutError:
             raise Refused(BUSY.format(id=key.id, thread=thread.id)) from None
 
-    async def _opened(self, key: Key, found: NamedSession | None, order: Order) -> tuple[Thread, Resumed, ThreadSpec]:
+    async def _open(self, key: Key, found: NamedSession | None, order: Order) -> tuple[Thread, Resumed, ThreadSpec]:
         if found is None or not found.thread or order.reset:
             thread = await self._threads.start(order.spec, key.principal)
             is_reset = order.reset and found is not None
@@ -291,7 +291,7 @@ class NamedSessions:
         queued = found.spec if noted is None or not noted.unsaved else noted.session.spec
         spec = with_wishes(queued, order.model, order.effort)
         try:
-            thread = await self._resumed(found.thread, key.principal, spec)
+            thread = await self._resume(found.thread, key.principal, spec)
             loss = thread.loading.loss
             if loss is None or not loss.is_total or not found.recent:
                 return thread, Resumed.NATIVE, spec
@@ -302,7 +302,7 @@ class NamedSessions:
         thread = await self._threads.start(spec, key.principal)
         return thread, Resumed.FALLBACK if found.recent else Resumed.NEW, spec
 
-    async def _resumed(self, thread_id: str, principal: str, spec: ThreadSpec) -> Thread:
+    async def _resume(self, thread_id: str, principal: str, spec: ThreadSpec) -> Thread:
         deadline = time.monotonic() + HELD_PATIENCE
         while True:
             try:
@@ -322,7 +322,7 @@ class NamedSessions:
         noted.session, noted.resumed = session, how
         noted.unsaved.append(turn)
 
-    async def _followed(self, use: Use) -> None:
+    async def _follow(self, use: Use) -> None:
         try:
             outcome = await use.turn.wait()
             turns = None

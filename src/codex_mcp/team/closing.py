@@ -152,7 +152,7 @@ class Closing:
         was_busy = member.begin_closing()  # before another call gets hold of it
         async with member.life:
             if member not in self._roster:  # another call has closed it meanwhile
-                agent = await self._directory.recorded(member.agent.codex_id, member.agent.principal)
+                agent = await self._directory.find_record(member.agent.codex_id, member.agent.principal)
                 return self._audited(Closed(agent or member.agent, Close.ALREADY_CLOSED), cause)
             if member.thread is not None:  # again: it may have been started meanwhile
                 was_busy = was_busy or not member.thread.idle
@@ -165,7 +165,7 @@ class Closing:
             try:
                 if (was_busy or cause is SHUTDOWN) and not await self._sum_up(member):
                     how = Close.INTERRUPTED
-                left = await self._left(member, cause)
+                left = await self._clear_away(member, cause)
             except asyncio.CancelledError:
                 how = Close.INTERRUPTED
                 raise
@@ -173,7 +173,7 @@ class Closing:
                 await self._leave(member, how, cause)
             return Closed(member.agent, how, left)
 
-    async def _left(self, member: Member, cause: Cause) -> Left | None:
+    async def _clear_away(self, member: Member, cause: Cause) -> Left | None:
         """Remove its worktree, once nothing runs in it. One that the end of the server leaves is there for a resume."""
         if cause is SHUTDOWN or member.agent.worktree is None:
             return None
@@ -222,7 +222,7 @@ class Closing:
         thread = member.thread
         if thread is None or self._threads.supervisor.pid is None:
             return member.summed_up
-        if not await self._stopped(thread):
+        if not await self._stop(thread):
             logger.warning("agent %s cannot sum up its work: Codex does not stop its turn", member.agent.identity)
             return False
         if member.summed_up or self._settings.summary_timeout == 0:
@@ -244,7 +244,7 @@ class Closing:
         member.has_summed_up()
         return True
 
-    async def _stopped(self, thread: Thread) -> bool:
+    async def _stop(self, thread: Thread) -> bool:
         # A running turn is given up after one grace period. A turn that a hanging core was asked to begin keeps the
         # thread busy for much longer, although its caller was answered.
         with contextlib.suppress(TimeoutError):

@@ -29,12 +29,12 @@ class Directory:
         await self._session.ready()
         ours = {member.agent.codex_id: member.record for member in self.roster.of(principal)}
         living = {node.id for node in await self._session.store.leases.nodes() if node.alive}
-        stored = await self._stored(principal)
+        stored = await self._read_all(principal)
         return [*({key: with_living_owner(agent, living) for key, agent in stored.items()} | ours).values()]
 
-    async def recorded(self, reference: str, principal: str) -> Agent | None:
+    async def find_record(self, reference: str, principal: str) -> Agent | None:
         """The newest agent of this principal with this codex_id, identity or thread id."""
-        known = await self._stored(principal)
+        known = await self._read_all(principal)
         known |= {member.agent.codex_id: member.record for member in self.roster.of(principal)}  # maybe not stored yet
         found = (agent for agent in known.values() if reference in (agent.codex_id, agent.identity, agent.thread_id))
         return max(found, key=lambda agent: (agent.is_active, agent.last_active), default=None)
@@ -42,7 +42,7 @@ class Directory:
     async def find(self, reference: str, principal: str) -> Agent:
         """The same, or TeamRefused if there is none. Waits for the session."""
         await self._session.ready()
-        agent = await self.recorded(reference, principal)
+        agent = await self.find_record(reference, principal)
         if agent is None:
             raise refusals.not_found(reference, {each.identity for each in await self.agents(principal)})
         return agent
@@ -59,8 +59,8 @@ class Directory:
                 raise refusals.different_agents(agent, other)
         return agent.codex_id
 
-    async def requested(self, principal: str, request: RequestKey) -> Agent | None:
-        agents = (await self._stored(principal)).values()
+    async def find_requested(self, principal: str, request: RequestKey) -> Agent | None:
+        agents = (await self._read_all(principal)).values()
         return next((agent for agent in agents if find_request(agent, request.id) is not None), None)
 
     async def last_used(self, identity: str | None, principal: str) -> Agent | None:
@@ -100,7 +100,7 @@ class Directory:
         return claim
 
     async def identity_taken(self, identity: str, codex_id: str, principal: str) -> refusals.TeamRefused:
-        agent = await self.recorded(codex_id, principal)
+        agent = await self.find_record(codex_id, principal)
         owner = None if agent is None else agent.owner
         is_ours = owner is None or owner.node == self._session.owner.node
         return refusals.identity_taken(identity, agent, None if is_ours else owner)
@@ -126,7 +126,7 @@ class Directory:
             if (agent := agents.get(each.codex_id)) and agent.owner is not None and agent.codex_id not in ours
         ]
 
-    async def _stored(self, principal: str) -> dict[str, Agent]:
+    async def _read_all(self, principal: str) -> dict[str, Agent]:
         team = self._settings.team
         agents = await self._session.writer.agents()
         return {agent.codex_id: agent for agent in agents if (agent.team, agent.principal) == (team, principal)}

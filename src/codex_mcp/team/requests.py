@@ -61,7 +61,7 @@ class Requests:
         await self._session.ready()
         ours = self._roster.of(principal)
         member = next((member for member in ours if find_request(member.agent, request.id) is not None), None)
-        agent = await self._directory.requested(principal, request) if member is None else member.record
+        agent = await self._directory.find_requested(principal, request) if member is None else member.record
         if agent is None:
             return None
         before = find_request(agent, request.id)

@@ -155,13 +155,13 @@ class FirstCall:
             yield None
             return
         async with self._lock:
-            yield await self._resumed(identity, principal) if self._applies(identity) else None
+            yield await self._find_agent(identity, principal) if self._applies(identity) else None
             self._resume = None
 
     def _applies(self, identity: str | None) -> bool:
         return self._resume is not None and identity in (None, self._default_identity)
 
-    async def _resumed(self, identity: str | None, principal: str) -> str | None:
+    async def _find_agent(self, identity: str | None, principal: str) -> str | None:
         resume = self._resume or Resume()
         if resume.reference is not None:
             try:

@@ -342,7 +342,7 @@ class Thread:
             self._context.note_position(turn, self.spec, self.cwd)
             self._translator.turn_starts(full=turn.full_events)
             turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
-            await self.own.prompted(turn)
+            await self.own.prepare_prompt(turn)
             turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
@@ -351,11 +351,11 @@ class Thread:
             self._start_failed(turn, str(exc))
             return
         if self._queue.accepted(turn_id, turn.place):
-            await self._accepted(turn, turn_id)
+            await self._accept(turn, turn_id)
         else:
             self._start_failed(turn, STILL_RUNNING)
 
-    async def _accepted(self, turn: Turn, turn_id: str) -> None:
+    async def _accept(self, turn: Turn, turn_id: str) -> None:
         logger.info("turn %s started", turn_id)
         if self.own.unasked.turn_taken(self.id, turn_id):  # Codex had just begun it by itself, and added the prompt
             self._turn_fact_received(TurnStarted(turn_id, turn_id))

@@ -117,7 +117,7 @@ class Threads:
         mine = account(principal)
         self._check_quota(mine)
         starting = self._with_core(lambda core: self._start(core, spec, principal, mine))
-        return await _opened(self._tasks.spawn(starting, name="start of a thread"))
+        return await _wait_for(self._tasks.spawn(starting, name="start of a thread"))
 
     def archived(self, thread_id: str) -> None:
         """Codex has moved the thread away: forget its callers and its settings."""
@@ -172,7 +172,7 @@ class Threads:
             resuming = self._with_core(lambda core: self._resume(core, thread_id, principal, spec))
             opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
-        return await _opened(opening)
+        return await _wait_for(opening)
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         thread = self._threads.get(plain_id(thread_id))
@@ -297,7 +297,7 @@ class Threads:
         if thread is not None:
             return self.tool_calls.answer(thread.id, asked) or thread.question_received(question_id, asked)
         logger.warning("refused a question of thread %s, which is not open here", asked.thread_id)
-        return _refused(asked.method)
+        return _refuse(asked.method)
 
     def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
         """Fail the turn of this thread; for a question of a subagent, that of its nearest open ancestor."""
@@ -387,12 +387,12 @@ class Threads:
         await self._admission.aclose()
 
 
-async def _opened(opening: asyncio.Task[Thread]) -> Thread:
+async def _wait_for(opening: asyncio.Task[Thread]) -> Thread:
     await asyncio.wait([opening])  # not awaited directly: if the caller is cancelled, the opening goes on
     if opening.cancelled():
         raise CoreLost("the server is shutting down")
     return opening.result()
 
 
-async def _refused(method: str) -> Mapping[str, object]:
+async def _refuse(method: str) -> Mapping[str, object]:
     return refusal(method)

@@ -152,13 +152,13 @@ def test_too_many_that_wait_are_dropped_and_counted(tmp_path: Path, monkeypatch:
 
 async def test_whoever_waits_for_an_entry_goes_on_when_it_is_in_the_file(tmp_path: Path) -> None:
     writer = Audit(str(tmp_path))
-    await writer.written()  # there is none
+    await writer.flush()  # there is none
     for number in range(3):
         writer.append(entry(number))
-        await writer.written()
+        await writer.flush()
         assert len(read_audit(str(tmp_path))) == number + 1
     writer.close()
-    await writer.written()
+    await writer.flush()
 
 
 async def test_no_call_waits_for_a_disk_that_fails_and_only_one_for_a_disk_that_is_stuck(
@@ -167,7 +167,7 @@ async def test_no_call_waits_for_a_disk_that_fails_and_only_one_for_a_disk_that_
     (tmp_path / "state").write_bytes(b"a file where the folder should be")
     broken = Audit(str(tmp_path / "state"))
     broken.append(entry(1))
-    await broken.written()
+    await broken.flush()
     broken.close()
     monkeypatch.setattr(audit, "WRITE_PATIENCE", 0.01)
     monkeypatch.setattr(audit, "LOCK_PATIENCE", 30)
@@ -176,10 +176,10 @@ async def test_no_call_waits_for_a_disk_that_fails_and_only_one_for_a_disk_that_
     writer = Audit(str(tmp_path))
     with flocked(descriptor, 0):
         writer.append(entry(1))
-        await writer.written()
+        await writer.flush()
         monkeypatch.setattr(audit, "WRITE_PATIENCE", 3600)
         writer.append(entry(2))
-        await writer.written()
+        await writer.flush()
         assert read_audit(str(tmp_path)) == []
     os.close(descriptor)
     writer.close()

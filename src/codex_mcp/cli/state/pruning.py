@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from codex_mcp.base.blocking import in_thread
-from codex_mcp.cli.state.worktrees import removed
+from codex_mcp.cli.state.worktrees import remove_clean
 from codex_mcp.git.worktree import Left, Worktree
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.store import open_store
@@ -39,7 +39,7 @@ async def _removed_worktrees(folder: str, worktrees: Sequence[Worktree]) -> list
     store = await open_store(folder)
     try:
         await store.leases.join()
-        return await removed(store, worktrees)
+        return await remove_clean(store, worktrees)
     finally:
         await store.aclose()
 

@@ -39,7 +39,7 @@ def _holds(worktree: Worktree) -> str | None:
     return why_kept(found, worktree.state)
 
 
-async def removed(store: Store, worktrees: Sequence[Worktree]) -> list[Left]:
+async def remove_clean(store: Store, worktrees: Sequence[Worktree]) -> list[Left]:
     """Remove those of these worktrees in which nothing would be lost, unless a server runs their agents."""
     done = []
     for worktree in worktrees:

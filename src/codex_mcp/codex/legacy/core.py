@@ -178,7 +178,7 @@ class LegacyCore:
             async with asyncio.timeout(self._settings.request_timeout) as limit:
                 return await in_time(began, limit)
         except CoreLost as exc:
-            raise await self._lost(str(exc)) from exc
+            raise await self._why_lost(str(exc)) from exc
         except TimeoutError as exc:
             self._cancel(known)
             known.is_unwanted = True  # it ignores the cancellation of a call whose turn has not begun
@@ -246,13 +246,13 @@ class LegacyCore:
             async with asyncio.timeout(self._settings.request_timeout):
                 return await self._peer.call(method, params)
         except ConnectionLost as exc:
-            raise await self._lost(f"Codex ended before it answered {method}") from exc
+            raise await self._why_lost(f"Codex ended before it answered {method}") from exc
         except TimeoutError as exc:
             raise CoreError(f"Codex did not answer {method} within {self._settings.request_timeout:g} seconds") from exc
         except RequestFailed as exc:
             raise CoreError(exc.error.message) from exc
 
-    async def _lost(self, otherwise: str) -> CoreLost:
+    async def _why_lost(self, otherwise: str) -> CoreLost:
         return CoreLost(otherwise) if self.process is None else await self.process.why_lost()
 
     def _call(self, tool: str, arguments: Mapping[str, object]) -> PendingCall:
@@ -381,9 +381,9 @@ class LegacyCore:
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
         if request.method != legacy.LegacyApproval.method:
             raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
-        return self._asked(request)
+        return self._ask_listener(request)
 
-    async def _asked(self, request: Request) -> object:
+    async def _ask_listener(self, request: Request) -> object:
         """Pass on a question. It is always answered: after an error, Codex would wait forever."""
         try:
             asked = msgspec.json.decode(request.params, type=legacy.Elicitation)

@@ -50,7 +50,7 @@ async def one_at_a_time(codex_home: str, version: str, patience: float) -> Async
         if _has_started(descriptor, version):
             yield
             return
-        await _locked(descriptor, patience)
+        await _lock(descriptor, patience)
         if _has_started(descriptor, version):  # meanwhile, by the one that held the lock
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             yield
@@ -65,7 +65,7 @@ def _has_started(descriptor: int, version: str) -> bool:
     return version in os.pread(descriptor, 65536, 0).decode(errors="replace").split()
 
 
-async def _locked(descriptor: int, patience: float) -> None:
+async def _lock(descriptor: int, patience: float) -> None:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         try:

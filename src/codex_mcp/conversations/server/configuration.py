@@ -37,7 +37,7 @@ class Configuration:
         self._threads = threads
         self._path = os.path.join(codex_home, "config.toml")
 
-    async def saved(self, caller: Caller, params: wire.NoParams) -> object:
+    async def read_saved(self, caller: Caller, params: wire.NoParams) -> object:
         try:
             data = await in_thread(read_if_there, self._path)
         except OSError as exc:

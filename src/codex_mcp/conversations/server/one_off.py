@@ -83,7 +83,7 @@ class OneOffCommands:
         self._running[principal] += 1
         try:
             core = await self._threads.supervisor.core()
-            return _outcome(await self._executed(core, request, seconds))
+            return _outcome(await self._execute(core, request, seconds))
         except (CoreError, Refused) as exc:
             raise failed(f"exec failed: {str(exc).removeprefix(SPAWN_FAILED)}") from exc
         finally:
@@ -104,7 +104,7 @@ class OneOffCommands:
             raise refused(f"{AT_ONCE} commands of all clients run already; wait for one to end")
         return limit / 1000
 
-    async def _executed(self, core: Core, request: CommandExec, seconds: float) -> wire.Executed:
+    async def _execute(self, core: Core, request: CommandExec, seconds: float) -> wire.Executed:
         leftovers = SandboxLeftovers(request.cwd)
         leftovers.look()
         patience = seconds + self._settings.request_timeout

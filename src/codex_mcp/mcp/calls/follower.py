@@ -68,17 +68,17 @@ class Follower:
         self.lists = lists
         """There is a list of open questions, which one of the tools answers."""
 
-    async def followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
+    async def follow(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         """Wait for a turn as long as its caller wants; return the result."""
         self.waiter.begun(call, turn)
-        return await self._followed(call, thread, turn, how)
+        return await self._follow(call, thread, turn, how)
 
-    async def _followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
+    async def _follow(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         patience = 0.0 if how.background else call.patience(how.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
         return self._told(call, thread, turn.answer, outcome)
 
-    async def waited(self, call: Call, wait: Wait, begin: int = 0) -> Result:
+    async def wait(self, call: Call, wait: Wait, begin: int = 0) -> Result:
         """Wait for news of several agents; return the result, with answers from the character `begin` on."""
         reader = self.reader(call)
         seen = await self.waiter.wait(call, wait)
@@ -205,9 +205,9 @@ class Follower:
             raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
         return state
 
-    async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
+    async def follow_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered, as long as the caller wants."""
-        return await self._followed(call, thread, turn, how_to_wait(call.params.arguments or {}))
+        return await self._follow(call, thread, turn, how_to_wait(call.params.arguments or {}))
 
 
 def _stored(outcome: Outcome, names: Mapping[str, object], reader: Reader, begin: int) -> dict[str, object]:

@@ -54,7 +54,7 @@ class Completion:
         return self._resources.thread_ids(exchange) if argument == "id" else []
 
     async def _of_prompt(self, exchange: Exchange, name: str, argument: str) -> list[str]:
-        found = await self._prompts.found(exchange)
+        found = await self._prompts.find(exchange)
         if name not in found:
             raise invalid_params(f"unknown prompt: {name}; prompts/list names those that there are")
         match argument.upper():

@@ -29,7 +29,7 @@ class Features:
     def __init__(self, threads: Threads, settings: Settings, mail: Mailboxes | None = None) -> None:
         home = settings.core.codex_home
         self.resources = Resources(threads, settings, mail)
-        self.prompts = Prompts(home, self.resources.embedded)
+        self.prompts = Prompts(home, self.resources.embed)
         self.logging = LoggingMethods(None if mail is None else mail.log_to)
         completion = Completion(threads, home, self.prompts, self.resources)
         self._bodies: dict[str, tuple[type[Any], Body]] = {
@@ -56,10 +56,10 @@ class Features:
     async def _prepare(self, exchange: Exchange, listener: Listener) -> mcp.Wanted:
         wanted = listener.wanted
         if wanted.prompts_list_changed:
-            await self.prompts.watched(exchange)
+            await self.prompts.watch(exchange)
         if wanted.resources_list_changed:
             self.resources.watched(exchange)
         if not wanted.resource_subscriptions:
             return wanted
-        accepted = await self.resources.followed(exchange, listener, wanted.resource_subscriptions)
+        accepted = await self.resources.follow(exchange, listener, wanted.resource_subscriptions)
         return replace(wanted, resource_subscriptions=accepted)

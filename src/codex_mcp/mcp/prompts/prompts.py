@@ -84,16 +84,16 @@ class Prompts:
 
     async def list_prompts(self, exchange: Exchange, asked: features.Page) -> object:
         if not exchange.client.is_stateless:
-            await self.watched(exchange)
+            await self.watch(exchange)
         try:
-            entries = {name: found.listed() for name, found in (await self.found(exchange)).items()}
+            entries = {name: found.listed() for name, found in (await self.find(exchange)).items()}
             return page("prompts", entries, asked.cursor).answer("prompts")
         except BadCursor as exc:
             raise invalid_params(str(exc)) from exc
 
     async def get(self, exchange: Exchange, asked: features.GetPrompt) -> object:
         """The prompt's text; before it the images that it shows, and the threads that its arguments name."""
-        found = (await self.found(exchange)).get(asked.name)
+        found = (await self.find(exchange)).get(asked.name)
         if found is None:
             raise invalid_params(f"unknown prompt: {asked.name}; prompts/list names those that there are")
         prompt, arguments = found.prompt, asked.arguments or {}
@@ -110,13 +110,13 @@ class Prompts:
         described = {"description": prompt.description} if prompt.description else {}
         return {**described, "messages": [{"role": "user", "content": block} for block in blocks]}
 
-    async def found(self, exchange: Exchange) -> dict[str, Found]:
+    async def find(self, exchange: Exchange) -> dict[str, Found]:
         """The prompts of a session by their names."""
         folders = await self._folders(exchange)
         # A few of each principal at once: `in_thread` bounds the memory that they take.
         return await in_thread(_found, folders)
 
-    async def watched(self, exchange: Exchange) -> None:
+    async def watch(self, exchange: Exchange) -> None:
         """Tell the session's client changes from now on, until the session is closed."""
         session = exchange.session
         await session.part(Watched, lambda: self._made(session)).move_to(await self._folders(exchange))

@@ -24,7 +24,7 @@ class Mailboxes:
     def __init__(self, team: Team) -> None:
         self._team = team
 
-    async def listed(self, principal: str) -> dict[str, object]:
+    async def describe(self, principal: str) -> dict[str, object]:
         names = await self._team.mail.own_names(principal)
         return {mailbox_uri(name): listed_mailbox(name) for name in names}
 

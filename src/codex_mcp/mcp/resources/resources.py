@@ -106,7 +106,7 @@ class Resources:
         text = await in_thread(render, thread, kept.turns, is_cut=kept.is_cut)
         return [{"uri": uri, "mimeType": MIME[address.view], "text": text}]
 
-    async def embedded(self, exchange: Exchange, uri: str) -> Mapping[str, object] | None:
+    async def embed(self, exchange: Exchange, uri: str) -> Mapping[str, object] | None:
         """The resource for a message, if this is the address of one that the client may read."""
         if parsed(uri) is None:
             return None
@@ -132,7 +132,7 @@ class Resources:
             subscriptions.remove(uri)
         return {}
 
-    async def followed(self, exchange: Exchange, listener: Listener, uris: Sequence[str]) -> tuple[str, ...]:
+    async def follow(self, exchange: Exchange, listener: Listener, uris: Sequence[str]) -> tuple[str, ...]:
         """Tell a client that listens when these resources change; return those that it may read."""
         meta = {mcp.SUBSCRIPTION_KEY: exchange.request.id}
 
@@ -178,11 +178,11 @@ class Resources:
                 return await self._mail.source(name, exchange.session.principal), 0.0
             except Explained as exc:
                 raise _not_found(exchange, uri) from exc
-        return thread_source(self._threads.observers, await self._known(exchange, uri)), DELAY
+        return thread_source(self._threads.observers, await self._find(exchange, uri)), DELAY
 
     async def _mailboxes(self, principal: str, mail: Mailboxes) -> dict[str, object]:
         try:
-            return await mail.listed(principal)
+            return await mail.describe(principal)
         except Explained as exc:
             logger.warning("cannot list mailboxes: %s", exc)
             return {}
@@ -197,7 +197,7 @@ class Resources:
             return address
         raise _not_found(exchange, uri)
 
-    async def _known(self, exchange: Exchange, uri: str) -> Address:
+    async def _find(self, exchange: Exchange, uri: str) -> Address:
         """As `_own`, for a thread that must exist."""
         address = await self._own(exchange, uri)
         if self._threads.open_thread(address.thread_id) is None:

@@ -93,7 +93,7 @@ class CodexTools:
         turn.record.warn(warnings)
         for warning in new.warnings:
             call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
-        return await self._follower.followed(call, thread, turn, arguments)
+        return await self._follower.follow(call, thread, turn, arguments)
 
     async def _codex_reply(self, call: Call, arguments: ReplyArguments) -> Result:
         thread_id = arguments.thread
@@ -118,15 +118,15 @@ class CodexTools:
             return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
         if self._sessions_used is not None:
             self._sessions_used.continued(thread.id)
-        return await self._follower.followed(call, thread, turn, arguments)
+        return await self._follower.follow(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, arguments: WaitArguments) -> Result:
         asked = arguments.thread_ids
         view: View = OwnThreads(self._threads, call)
         if asked is not None:
-            view = await self._named(call, [plain_id(each) for each in asked])
+            view = await self._find_named(call, [plain_id(each) for each in asked])
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.waited(call, wait, arguments.offset)
+        return await self._follower.wait(call, wait, arguments.offset)
 
     def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
         """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""
@@ -136,7 +136,7 @@ class CodexTools:
             return None  # the tool itself reports the error
         return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW
 
-    async def _named(self, call: Call, thread_ids: Sequence[str]) -> View:
+    async def _find_named(self, call: Call, thread_ids: Sequence[str]) -> View:
         known = [thread for each in thread_ids if (thread := self._threads.known(each, call.principal)) is not None]
         stored = {}
         for thread_id in {*thread_ids} - {thread.id for thread in known}:

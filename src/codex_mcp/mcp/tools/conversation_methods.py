@@ -109,7 +109,7 @@ class ConversationTable:
             raise Refused(str(exc).removeprefix(CONFIG_REFUSED)) from exc
 
 
-async def _cancelled(answer: Awaitable[object]) -> object:
+async def _cancel(answer: Awaitable[object]) -> object:
     try:
         return await answer
     except RequestCancelled:
@@ -118,7 +118,7 @@ async def _cancelled(answer: Awaitable[object]) -> object:
 
 def _ended_with(exchange: Exchange, answer: Awaitable[object]) -> Coroutine[Any, Any, object]:
     """A command ends when its client cancels the request, or leaves."""
-    return _cancelled(exchange.session.cancellable(exchange.request.id, answer))
+    return _cancel(exchange.session.cancellable(exchange.request.id, answer))
 
 
 def _user_agent(exchange: Exchange) -> object:

@@ -124,4 +124,4 @@ class Tools:
         if not turns:
             return self._follower.question_gone(call)
         ((thread, turn),) = turns
-        return await self._follower.followed_again(call, thread, turn)
+        return await self._follower.follow_again(call, thread, turn)

@@ -1,7 +1,7 @@
 """The tools for team mail, for the client of the server and for the agents themselves.
 
-Both come to `_done`, with the mailbox in whose name it is done: the client names one of its own (`team/mail/names`),
-and for an agent it is that of the calling thread. Every call is audited with its name.
+Both come to `_do_audited`, with the mailbox in whose name it is done: the client names one of its own
+(`team/mail/names`), and for an agent it is that of the calling thread. Every call is audited with its name.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class MailTools:
         is_sender = tool in (ATM_SEND, ATM_BROADCAST)
         box = await self._team.mail.mailbox(arguments.identity, call.principal, is_sender=is_sender)
         try:
-            done = await self._done(tool, box, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
+            done = await self._do_audited(tool, box, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
         except Refused as exc:  # it is in the audit already
             return refused(str(exc))
         except Explained as exc:
@@ -77,11 +77,11 @@ class MailTools:
         try:
             if isinstance(arguments, BroadcastArguments):
                 arguments = replace(arguments, hops=self._team.injection.hops_of(member))
-            return tool_answer(results.in_words(await self._done(tool, member.mailbox, arguments)))
+            return tool_answer(results.in_words(await self._do_audited(tool, member.mailbox, arguments)))
         except Explained as exc:
             return tool_answer(str(exc), is_error=True)
 
-    async def _done(
+    async def _do_audited(
         self,
         tool: Tool,
         box: Mailbox,

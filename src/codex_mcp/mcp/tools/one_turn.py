@@ -58,4 +58,4 @@ class OneTurn:
         logger.info("thread started in %s", thread.cwd)
         opened(thread)
         turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
-        return await self._follower.followed(call, thread, turn, how)
+        return await self._follower.follow(call, thread, turn, how)

@@ -95,7 +95,7 @@ def _plain_tools(surface: Surface | None) -> Sequence[Tool]:
             return SESSION_TOOLS
 
 
-async def _closed(door: LateDoor, tools: TeamTools) -> None:
+async def _close(door: LateDoor, tools: TeamTools) -> None:
     try:
         await door.aclose()
     finally:
@@ -137,7 +137,7 @@ def team_product(
         reading = {tool.name for tool in offered if tool.read_only}
         inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads)
 
-        close = partial(_closed, door, tools)
+        close = partial(_close, door, tools)
         return Product(methods, box, close, team.note_refused, LONGEST_GRACE, team.measured)
 
     return make

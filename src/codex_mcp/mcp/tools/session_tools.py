@@ -118,7 +118,7 @@ class SessionTools:
             return results.refused(f"Session {session_id} is busy and {are_waiting(exc.limit)}; wait for one to end.")
         for warning in new.warnings:
             call.event_happened(use.thread.id, Event("", {"type": "warning", "message": warning}))
-        result = await self._follower.followed(call, use.thread, use.turn, arguments)
+        result = await self._follower.follow(call, use.thread, use.turn, arguments)
         if use.turn.ended:
             await use.saved.wait()
         result = with_path(with_text_for_silence(result, "No output from Codex"), use.resumed)

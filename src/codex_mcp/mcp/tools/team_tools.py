@@ -125,21 +125,21 @@ class TeamTools:
         listed = {tool.name for tool in self._listed}
         offered = {tool.name: (tool, body) for tool, body in bodies if tool.name in listed}
         aliases = {alias: offered[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in listed}
-        around = Around(self._audited, self._written)
+        around = Around(self._audit, self._write_down)
         return Tools(offered | aliases, self._follower, self._warm_up, around=around)
 
-    async def _written(self) -> None:
+    async def _write_down(self) -> None:
         """Before an answer leaves: what it says is in the audit, and counts in the limits, even if this server dies."""
         session = self._team.session
         if session.is_open:
             await session.writer.keep()
-        await session.audit.written()
+        await session.audit.flush()
 
     def _warm_up(self) -> None:
         self._threads.supervisor.warm_up()
         self._team.session.open_soon()
 
-    async def _audited(self, call: Call, tool: Tool, run: Callable[[], Awaitable[Result]]) -> Result:
+    async def _audit(self, call: Call, tool: Tool, run: Callable[[], Awaitable[Result]]) -> Result:
         """Turn refusals of the team into results, and audit calls that do not audit what they did."""
         note = partial(self._team.note_call, call.params.name, call.label, call.principal)
         try:
@@ -264,7 +264,7 @@ class TeamTools:
         thread = None if repeat.member is None else repeat.member.thread
         if repeat.turn is not None and thread is not None:
             stay_about(call.subject._replace(thread=thread.id))
-            return await self._follower.followed(call, thread, repeat.turn, arguments)
+            return await self._follower.follow(call, thread, repeat.turn, arguments)
         return turn_result(
             repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), reader=self._follower.reader(call)
         )
@@ -281,7 +281,7 @@ class TeamTools:
     async def _follow(self, call: Call, begun: Begun, arguments: TurnArguments) -> Result:
         thread, turn = begun
         stay_about(call.subject._replace(thread=thread.id))
-        result = await self._follower.followed(call, thread, turn, arguments)
+        result = await self._follower.follow(call, thread, turn, arguments)
         if not turn.ended:
             self._team.work.turn_goes_on(thread, turn)
         return result
@@ -290,7 +290,7 @@ class TeamTools:
         asked = arguments.references
         view = TeamView(self._team, self._threads, self._stored, call, asked)
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.waited(call, wait, arguments.offset)
+        return await self._follower.wait(call, wait, arguments.offset)
 
     async def _codex_threads(self, call: Call, arguments: ThreadsArguments) -> Result:
         agents = [agent for agent in await self._team.directory.agents(call.principal) if arguments.shows(agent)]

@@ -82,7 +82,7 @@ class TurnTools:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:
             raise Refused(f"Thread {thread.id} is busy, and {are_waiting(exc.limit)}.") from exc
-        return await self._follower.followed(call, thread, turn, arguments)
+        return await self._follower.follow(call, thread, turn, arguments)
 
     async def _stop_review(self, call: Call, thread_id: str) -> Result:
         thread = self._threads.known(thread_id, call.principal)

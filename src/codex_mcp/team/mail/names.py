@@ -63,7 +63,7 @@ class Names:
                 since = (await self._session.store.records.own(team, identity, principal)).since
             except NameOwned as exc:
                 raise refusals.name_owned(identity) from exc
-        agent = await self._directory.recorded(identity, principal)
+        agent = await self._directory.find_record(identity, principal)
         if agent is not None:
             return mailbox_of(agent)
         return Mailbox(identity=identity, team=team, principal=principal, mail_since=since)

@@ -95,7 +95,7 @@ class Audit:
                 self._thread.start()
             self._changed.notify()
 
-    async def written(self) -> None:
+    async def flush(self) -> None:
         """Wait until all entries so far are in the file, unless the disk fails or is stuck."""
         with self._changed:
             if self._handled >= self._appended or self._handled == self._stuck_at:

@@ -144,12 +144,12 @@ class OwnWork:
         self._adopting.settle(self._host.current)
 
     def _tell_core(self, tell: Callable[[Core], Coroutine[Any, Any, None]]) -> None:
-        async def told(core: Core) -> None:
+        async def tell_and_settle(core: Core) -> None:
             await tell(core)
             self.settle()
 
         if (core := self._host.loading.core) is not None:
-            self._tasks.spawn(told(core), name=f"goal of {self._host.id}")
+            self._tasks.spawn(tell_and_settle(core), name=f"goal of {self._host.id}")
 
     def fact_received(self, fact: Fact) -> None:
         """Something happened in the thread that is not about one of its turns."""
@@ -169,13 +169,13 @@ class OwnWork:
     def _count_hidden(self, thread_id: str) -> None:
         """Count what Codex has used to review approvals of this thread, here or of a sub-agent."""
 
-        async def counted(core: Core) -> None:
+        async def count(core: Core) -> None:
             for hidden_id, total in (await used_by_hidden(core, thread_id, self._since)).items():
                 if (used := self.subagents.hidden_used(hidden_id, total)).total_tokens:
                     self._count(used)
 
         if (core := self._host.loading.core) is not None and thread_id in self._reviewed:
-            self._tasks.spawn(counted(core), name=f"reviews of approvals of {thread_id}")
+            self._tasks.spawn(count(core), name=f"reviews of approvals of {thread_id}")
 
     def _unasked_told(self, thread_id: str, fact: Fact | None) -> None:
         was_quiet = self.unasked.is_quiet
@@ -297,7 +297,7 @@ class OwnWork:
         parent = f"agent {self._host.agent}" if self._host.agent else f"thread {self._host.id}"
         return f"Sub-agent {name} of {parent}" if name else ""
 
-    async def prompted(self, turn: Turn) -> None:
+    async def prepare_prompt(self, turn: Turn) -> None:
         """This prompt is about to be sent; one with a goal not before the last goal has been stopped."""
         if turn.spec.goal is not None:
             await self.unasked.wait_for_stops()
