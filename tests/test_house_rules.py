@@ -257,3 +257,27 @@ def test_files_are_opened_in_one_place() -> None:
     }
     assert found - OPENED_ELSEWHERE.keys() == set()
     assert {name for name in OPENED_ELSEWHERE if f"{PACKAGE}.{name}" in modules()} <= found
+
+
+OPENERS = {"bz2", "configparser", "dbm", "fileinput", "gzip", "linecache", "lzma", "mailbox", "netrc", "shelve"}
+OPENERS |= {"tarfile", "tempfile", "zipfile"}
+"""Modules that open files by their names, which nothing here needs."""
+
+
+def test_files_are_opened_by_no_other_module_or_name() -> None:
+    """`test_files_are_opened_in_one_place` sees calls as they are written, so nothing that opens has another name."""
+    found = []
+    for name, path in modules().items():
+        for node in ast.walk(tree(path)):
+            match node:
+                case ast.Import(names):
+                    found += [f"{name}: {each.name}" for each in names if each.name.partition(".")[0] in OPENERS]
+                    found += [f"{name}: {each.asname}" for each in names if each.name in {"os", "io"} and each.asname]
+                case ast.ImportFrom(module=str(module), names=names):
+                    taken = {f"{module}.{each.name}" for each in names}
+                    found += [f"{name}: {each}" for each in taken & READS or ({module} & OPENERS)]
+                case ast.Call(ast.Attribute(ast.Call(ast.Name("Path")), "open")):
+                    found.append(f"{name}: Path.open")
+                case _:
+                    pass
+    assert found == []
