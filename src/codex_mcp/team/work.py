@@ -295,11 +295,25 @@ class Work:
             self._session.writer.note(member)
 
     def question_decided(self, thread: Thread, turn: Turn, receipt: Receipt) -> None:
+        """Told by threads: write into the audit who has decided what an agent, a session or a review asked."""
         member = self._roster.of_thread(thread.id)
-        if member is not None:
-            told = {"what": receipt.word, "by": receipt.by or None, "via": receipt.via}
-            request_id = turn.audience.label or None
-            self.audit(member.agent, "approval", _outcome_of(receipt), request_id=request_id, **told)
+        agent = None if member is None else member.agent
+        self._session.audit.append(
+            AuditEntry(
+                timestamp=format_timestamp(time.time()),
+                event="approval",
+                outcome=_outcome_of(receipt),
+                request_id=turn.audience.label or None,
+                codex_id=None if agent is None else agent.codex_id,
+                thread_id=thread.id,
+                identity=None if agent is None else agent.identity,
+                team=self._settings.team,
+                principal=thread.principal,
+                what=receipt.word,
+                by=receipt.by or None,
+                via=receipt.via,
+            )
+        )
 
     def _questions_changed(self, member: Member, turn: Turn) -> None:
         """Write the open questions of a turn, so that all servers can list them."""

@@ -15,6 +15,7 @@ from codex_mcp.mcp.schema.session_results import sessions_result
 from codex_mcp.mcp.schema.team_results import (
     Answered,
     OpenApproval,
+    agent_names,
     approvals_result,
     close_result,
     idle_result,
@@ -95,7 +96,7 @@ def other_results() -> dict[str, object]:
         "subagents": [{"threadId": "c", "name": "Nash", "state": "busy", "tokens": 7}],
     }
     elsewhere = AskedElsewhere("turn/question-2", old, Owner("n", 7, "h"), "May I?")
-    asked = OpenApproval(one, replace(ask(Method.EXEC, COMMAND), id="turn/question-1"))
+    asked = OpenApproval(agent_names(one), replace(ask(Method.EXEC, COMMAND), id="turn/question-1"))
     letter = Message(id="1", id_kind=IdKind.ATM, sender="dev", text="a\n\u202eb", sent_at=5.0, is_urgent=True)
     interrupted = outcome(Status.INTERRUPTED, "I was about to", "slow")
     status = {
@@ -125,7 +126,7 @@ def other_results() -> dict[str, object]:
         "interrupted, of Codex": quiet_result(one, Stopped(("be done",), 2)),
         "interrupted, idle": idle_result(one),
         "interrupted review": stopped_result(interrupted),
-        "approvals": approvals_result([asked], [elsewhere], Answered("turn/question-3", "codex:1")),
+        "approvals": approvals_result([asked], [elsewhere], Answered("turn/question-3", {"codex_id": "codex:1"})),
         "no approvals": approvals_result([]),
         "refused": refused_by_team(refusals.not_found("x"), ["May I?"]),
         "mail": mail_result(messages("arch", [letter], 2)),

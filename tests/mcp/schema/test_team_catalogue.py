@@ -10,10 +10,7 @@ import pytest
 from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.team_catalogue import ALIASES, DECISIONS, TEAM_TOOLS, team_instructions, team_tools
-from codex_mcp.threads.questions.approvals import offered
-from codex_mcp.threads.questions.decisions import word_for
-from tests.support.core.questions import every_question
+from codex_mcp.mcp.schema.team_catalogue import ALIASES, TEAM_TOOLS, team_instructions, team_tools
 
 
 @pytest.mark.parametrize("surface", [None, *Surface])
@@ -36,11 +33,6 @@ def test_a_tool_is_listed_as_the_official_models_want_it(tool: Tool) -> None:
     # The result of codex_diff is only text: the diff.
     for schema in (listed["inputSchema"], *([] if tool.output is None else [listed["outputSchema"]])):
         jsonschema.Draft202012Validator.check_schema(schema)
-
-
-def test_every_decision_that_is_offered_can_be_made() -> None:
-    words = {word_for(decision) for question in every_question() for decision in offered(question)}
-    assert set(DECISIONS) == words
 
 
 def test_the_list_has_at_most_8_kb() -> None:

@@ -12,6 +12,7 @@ from codex_mcp.mcp.schema.team_results import (
     ERROR_META,
     Answered,
     OpenApproval,
+    agent_names,
     approvals_result,
     close_result,
     listed_question,
@@ -61,10 +62,10 @@ def test_a_close_a_status_and_a_refusal() -> None:
 
 
 def test_open_questions_say_how_to_answer_them() -> None:
-    open_question = OpenApproval(agent(), replace(ask(Method.EXEC, COMMAND), id="turn/question-1"))
+    open_question = OpenApproval(agent_names(agent()), replace(ask(Method.EXEC, COMMAND), id="turn/question-1"))
     text = checked(approvals_result([open_question]), catalogue.CODEX_APPROVALS)
     assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
-    answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.CODEX_APPROVALS)
+    answered = checked(approvals_result([], answered=Answered("a", {"codex_id": "codex:1"})), catalogue.CODEX_APPROVALS)
     assert answered == 'Answered a. Collect the agent\'s answer with codex_wait {"ids": ["codex:1"]}.'
     assert checked(approvals_result([]), catalogue.CODEX_APPROVALS) == "Nothing waits for an answer."
 
@@ -106,7 +107,7 @@ def test_a_decision_that_saves_a_rule_says_which() -> None:
         cwd="/",
         proposed_rule=("touch", "a"),
     )
-    row = OpenApproval(agent(), question).described()
+    row = OpenApproval(agent_names(agent()), question).described()
     assert row["rules"] == {
         "approved_execpolicy_amendment": "Allow, and always allow commands that begin with `touch a`"
     }

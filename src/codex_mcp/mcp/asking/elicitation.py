@@ -69,7 +69,7 @@ def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[s
     offered = choices(question)
     params: dict[str, object] = {
         "message": message_for(question),
-        **_form(question, offered),
+        **form_of(question),
         "threadId": question.thread_id,
         "codex_elicitation": ELICITATION_KINDS[type(question)],
         "codex_mcp_tool_call_id": str(tool_call_id),
@@ -158,7 +158,8 @@ def _entry(entry: Json) -> str:
     return f"{entry.get('access')} `{one_line(str(named))}`"
 
 
-def _form(question: Question, offered: Sequence[Choice]) -> dict[str, object]:
+def form_of(question: Question) -> dict[str, object]:
+    """The form that a person fills, or the page that is opened."""
     match question:
         case ServerQuestion(is_tool_approval=False, mode=mode) if mode == URL_MODE:
             return {"mode": URL_MODE, "url": question.url, "elicitationId": question.elicitation_id}
@@ -167,7 +168,7 @@ def _form(question: Question, offered: Sequence[Choice]) -> dict[str, object]:
         case UserQuestion():
             return {"requestedSchema": user_form(question)}
         case _:
-            return {"requestedSchema": decision_form(question, offered)}
+            return {"requestedSchema": decision_form(question, choices(question))}
 
 
 def _details(question: Question) -> dict[str, object]:

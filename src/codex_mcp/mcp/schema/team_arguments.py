@@ -1,4 +1,4 @@
-"""Pure. What the arguments of a team's tools ask for: the ways to give an agent a task, repeats, decisions."""
+"""Pure. What the arguments of a team's tools ask for: the ways to give an agent a task, repeats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import structs
 from codex_mcp.access.seal import digest
 from codex_mcp.mcp.schema.arguments import translated
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
-from codex_mcp.mcp.schema.team_catalogue import DECISIONS, StartArguments, TeamReplyArguments
+from codex_mcp.mcp.schema.team_catalogue import StartArguments, TeamReplyArguments
 from codex_mcp.team.agent import RequestKey
 
 LONGEST_REQUEST_ID: Final = 1000
@@ -28,16 +28,6 @@ class Way(StrEnum):
     FILE = "agent_file"
     RESUME = "codex_id"
     FORK = "fork_from"
-
-
-def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
-    """A decision in the spelling of 0.153.4, where only a denial has a reason. Raises BadArguments."""
-    if decision not in DECISIONS:
-        known = ", ".join(f"`{word}`" for word in DECISIONS)
-        raise _refused(f"unknown variant `{decision[:100]}`, expected one of {known}")
-    if decision == "denied" and reason is not None:
-        return {"decision": {"denied": {"rejection": reason}}}
-    return {"decision": decision}
 
 
 NEW_ONLY: Final = (

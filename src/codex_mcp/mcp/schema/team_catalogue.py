@@ -127,9 +127,10 @@ class ThreadsArguments(AgentArguments, frozen=True, kw_only=True):
 
 
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):
-    id: Annotated[str | None, about("The question to answer; without it, all are listed.")] = None
-    decision: Annotated[str | None, about("As listed with the question: approved, denied, …")] = None
-    reason: Annotated[str | None, about("Why denied. The agent is told.")] = None
+    id: Annotated[str | None, about("Without it, all are listed.")] = None
+    decision: Annotated[str | None, about("As listed: approved, denied, …")] = None
+    reason: Annotated[str | None, about("Why denied, for the agent.")] = None
+    content: Annotated[dict[str, object] | None, about("For its `form`, by field.")] = None
 
 
 def _given(*names: str | None) -> list[str]:
@@ -138,18 +139,6 @@ def _given(*names: str | None) -> list[str]:
         text = "missing field `id`; give the codex_id, the identity or the threadId of the agent"
         raise BadArguments(f"{BAD_ARGUMENTS}{text}")
     return found
-
-
-DECISIONS: Final = (
-    "approved",
-    "approved_for_session",
-    "approved_execpolicy_amendment",
-    "approved_mcp_policy_amendment",
-    "network_policy_allow",
-    "network_policy_deny",
-    "denied",
-    "abort",
-)
 
 
 TEAM_TURN_OUTPUT: Final = output(codex_id="string", threadId="string", status="string", content="string")
@@ -231,8 +220,8 @@ CODEX_DIFF: Final = Tool(
 )
 CODEX_APPROVALS: Final = Tool(
     name="codex_approvals",
-    description="List or answer questions of agents, such as whether a command may run.",
-    **arguments(ApprovalsArguments, "id decision reason"),
+    description="List or answer questions of agents.",
+    **arguments(ApprovalsArguments, "id decision reason content"),
     output=output(approvals="array"),
     audits=True,
     read_only=False,

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.printable import are_waiting, counted
+from codex_mcp.base.printable import are_waiting, counted, one_line
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.git.worktree import Left
-from codex_mcp.mcp.asking.elicitation import message_for, title_of
+from codex_mcp.mcp.asking.elicitation import form_of, message_for, title_of
 from codex_mcp.mcp.schema.results import Result, described, refused, written
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.threads.questions.answers import takes_content, words_of
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import Decision, NetworkRuled, RuleApproved, word_for
-from codex_mcp.threads.questions.questions import Question
+from codex_mcp.threads.questions.questions import Question, ServerQuestion
 from codex_mcp.threads.record import Outcome, Status, Stopped
 
 NEXT_STARTS: Final = "{}: {} starts at once. codex_interrupt again stops it."
@@ -30,17 +32,18 @@ ERROR_META = "codex-mcp/error"
 
 
 class OpenApproval(Struct, frozen=True):
-    agent: Agent
+    names: Mapping[str, object]
+    """Of the agent, the session or the thread."""
     question: Question
 
     def described(self) -> dict[str, object]:
         return {
             "id": self.question.id,
-            "codex_id": self.agent.codex_id,
-            "identity": self.agent.identity,
+            **self.names,
             "question": message_for(self.question),
-            "decisions": [word_for(decision) for decision in self._offered] or ["approved", "denied"],
+            "decisions": [word_for(decision) for decision in self._offered] or list(words_of(self.question)),
             **self._rules,
+            **self._form,
         }
 
     @property
@@ -53,14 +56,27 @@ class OpenApproval(Struct, frozen=True):
         saving = [decision for decision in self._offered if isinstance(decision, RuleApproved | NetworkRuled)]
         return {"rules": {word_for(each): title_of(self.question, each) for each in saving}} if saving else {}
 
+    @property
+    def _form(self) -> dict[str, object]:
+        """What a question for data wants to know, or the page that it wants opened."""
+        question = self.question
+        if isinstance(question, ServerQuestion) and question.url:
+            return {"url": question.url}
+        return {"form": form_of(question)["requestedSchema"]} if takes_content(question) else {}
+
 
 def describe_question(agent: Agent, question: Question) -> dict[str, object]:
-    return OpenApproval(agent, question).described()
+    return OpenApproval(agent_names(agent), question).described()
+
+
+def agent_names(agent: Agent) -> dict[str, object]:
+    """How a listed question names an agent."""
+    return {"codex_id": agent.codex_id, "identity": agent.identity}
 
 
 class Answered(Struct, frozen=True):
     id: str
-    codex_id: str
+    names: Mapping[str, object]
 
 
 def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
@@ -231,24 +247,49 @@ def approvals_result(
     lines = [listed_question(row) for row in rows]
     if answered is not None:
         structured["answered"] = answered.id
-        collect = f'codex_wait {{"ids": ["{answered.codex_id}"]}}'
+        ids, thread_id = answered.names.get("codex_id"), answered.names.get("threadId")
+        collect = f'codex_wait {{"ids": ["{ids}"]}}' if ids else f'codex_wait {{"threadIds": ["{thread_id}"]}}'
         lines.insert(0, f"Answered {answered.id}. Collect the agent's answer with {collect}.")
     return _result(structured, lines or ["Nothing waits for an answer."])
 
 
 def listed_question(row: Mapping[str, object]) -> str:
-    asks = f"{row['identity']} asks: {row['question']}"
+    asks = f"{_asker(row)} asks: {row['question']}"
     owner = row.get("owner")
     if isinstance(owner, Mapping):
         return f"{asks}\n  can be answered only at its own server, process {owner['pid']} on {owner['host']}"
     decisions = row["decisions"]
     words = list(map(str, decisions)) if isinstance(decisions, Sequence) else []
+    fields = _fields(row)
     answer = f'codex_approvals {{"id": "{row["id"]}", "decision": "{words[0] if words else "denied"}"}}'
+    if fields:
+        answer = f'codex_approvals {{"id": "{row["id"]}", "content": {{{next(iter(fields))}: …}}}}'
     rules = row.get("rules")
     saved = [f"\n  {word}: {what}" for word, what in rules.items()] if isinstance(rules, Mapping) else []
+    data = [f"\n  content: {', '.join(fields.values())}"] if fields else []
+    opened = [f"\n  the page to open: {one_line(str(row['url']))}"] if "url" in row else []
     return f"{asks}\n  question id: {row['id']}\n  answer with {answer}\n  decisions: {', '.join(words)}" + "".join(
-        ['; "denied" takes a "reason", which the agent is told' if "denied" in words else "", *saved]
+        ['; "denied" takes a "reason", which the agent is told' if "denied" in words else "", *saved, *data, *opened]
     )
+
+
+def _asker(row: Mapping[str, object]) -> str:
+    if "identity" in row:
+        return str(row["identity"])
+    return f"session {row['sessionId']}" if "sessionId" in row else f"thread {row.get('threadId')}"
+
+
+def _fields(row: Mapping[str, object]) -> dict[str, str]:
+    """The fields of a form, each with what may be said there."""
+    form = _map(row.get("form"))
+    required = _list(form.get("required"))
+    fields: dict[str, str] = {}
+    for name, field in _map(form.get("properties")).items():
+        shown = msgspec.json.encode(one_line(name)).decode()
+        choices = ", ".join(one_line(str(choice)) for choice in _list(_map(field).get("enum")))
+        must = " (required)" if name in required else ""
+        fields[shown] = shown + (f" (one of: {choices})" if choices else "") + must
+    return fields
 
 
 def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:

@@ -12,7 +12,6 @@ from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.mcp.asking.elicitation import client_question
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.own_work import own_work
@@ -27,29 +26,24 @@ from codex_mcp.mcp.schema.results import GoesOn, Result, turn_result
 from codex_mcp.mcp.schema.team_arguments import (
     GO_ON,
     Way,
-    approval_answer,
     checked_start,
     request_of,
     way_of,
 )
 from codex_mcp.mcp.schema.team_catalogue import (
     AgentArguments,
-    ApprovalsArguments,
     StartArguments,
     TeamReplyArguments,
     TeamWaitArguments,
     ThreadsArguments,
 )
 from codex_mcp.mcp.schema.team_results import (
-    Answered,
-    OpenApproval,
-    approvals_result,
     close_result,
-    listed_question,
     refused_by_team,
     status_result,
     threads_result,
 )
+from codex_mcp.mcp.tools.approval_tools import ApprovalTools
 from codex_mcp.mcp.tools.change_tools import ChangeTools
 from codex_mcp.mcp.tools.dispatch import Around, Bodies, Tools
 from codex_mcp.mcp.tools.mail_tools import MailTools
@@ -67,8 +61,6 @@ from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.requests import Repeat
 from codex_mcp.team.roster import Member
 from codex_mcp.team.team import Team
-from codex_mcp.threads.questions.approvals import decide
-from codex_mcp.threads.questions.board import Answer, Via, turn_of
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
@@ -83,7 +75,6 @@ AGENT_OR_SESSION: Final = (
     f"{BAD_ARGUMENTS}`sessionId` excludes `identity`, `codex_id`, `agent_file`, `role`, `tag` and `request_id`, since "
     "a session is not an agent"
 )
-NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those that are listed with the question"
 
 
 class TeamTools:
@@ -92,7 +83,8 @@ class TeamTools:
         self._settings = settings
         self._team = team
         self._roles = roles
-        self.says = Says(self._names, self._asks, self._goes_on, self._warns)
+        self._approvals = ApprovalTools(team, threads, self._session)
+        self.says = Says(self._names, self._approvals.asks, self._goes_on, self._warns)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._stored = StoredAnswers(threads, [SUMMARY_PROMPT])
         self._listed = catalogue.team_tools(settings.sessions.tools)
@@ -116,7 +108,7 @@ class TeamTools:
             (catalogue.CODEX_THREADS, self._codex_threads),
             (catalogue.CODEX_STATUS, self._codex_status),
             (catalogue.CODEX_CLOSE, self._codex_close),
-            (catalogue.CODEX_APPROVALS, self._codex_approvals),
+            *self._approvals.bodies(),
             *self._changes.bodies(),
             *self._turns.bodies(),
             *self._mail.bodies(),
@@ -158,12 +150,12 @@ class TeamTools:
         return result
 
     def _names(self, thread_id: str) -> Mapping[str, object]:
-        if self._sessions is not None and (session := self._sessions.names(thread_id)):
-            return session
-        names = {**self._team.roster.names(thread_id), **own_work(self._threads, thread_id)}
-        member = self._team.roster.of_thread(thread_id)
-        approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
+        names = self._session(thread_id) or {**self._team.roster.names(thread_id), **own_work(self._threads, thread_id)}
+        approvals = [approval.described() for approval in self._approvals.of_thread(thread_id)]
         return {**names, "approvals": approvals} if approvals else names
+
+    def _session(self, thread_id: str) -> Mapping[str, object]:
+        return {} if self._sessions is None else self._sessions.names(thread_id)
 
     def _goes_on(self, thread_id: str) -> GoesOn:
         member = self._team.roster.of_thread(thread_id)
@@ -176,10 +168,6 @@ class TeamTools:
             return GoesOn.RESUME
         return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
 
-    def _asks(self, thread_id: str) -> list[str]:
-        member = self._team.roster.of_thread(thread_id)
-        return [] if member is None else _questions(member)
-
     def _warns(self, thread_id: str) -> list[str]:
         member = self._team.roster.of_thread(thread_id)
         limits = [] if member is None else self._team.work.warnings(member)
@@ -189,7 +177,7 @@ class TeamTools:
         """The open questions of an agent that refused a prompt because it is busy."""
         codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
         member = self._team.roster.called(str(codex_id), principal)
-        return [] if member is None else _questions(member)
+        return [] if member is None else self._approvals.asks(member.thread_id or "")
 
     async def _codex(self, call: Call, given: StartArguments) -> Result:
         arguments = checked_start(given)
@@ -298,8 +286,8 @@ class TeamTools:
         return threads_result(agents, int(arguments.limit), own)
 
     async def _codex_status(self, call: Call, _: NoArguments) -> Result:
-        approvals = sum(len(_open_approvals(member)) for member in self._team.roster.of(call.principal))
-        return status_result({**await self._team.status(call.principal), "pending_approvals": approvals})
+        asked = self._approvals.count(call.principal)
+        return status_result({**await self._team.status(call.principal), "pending_approvals": asked})
 
     async def _codex_close(self, call: Call, arguments: AgentArguments) -> Result:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
@@ -308,48 +296,8 @@ class TeamTools:
             self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how, closed.left)
 
-    async def _codex_approvals(self, call: Call, arguments: ApprovalsArguments) -> Result:
-        if arguments.id is None:
-            self._team.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
-            return await self._approvals(call.principal)
-        if arguments.decision is None:
-            raise BadArguments(NOT_DECIDED)
-        for member in self._team.roster.of(call.principal):
-            turn = None if member.thread is None else member.thread.turn_named(turn_of(arguments.id))
-            question = None if turn is None else turn.parked.open.get(arguments.id)
-            if turn is not None and question is not None:
-                decision = decide(question, approval_answer(arguments.decision, arguments.reason))
-                self._threads.board.decide(question.id, Answer(decision, call.client_name, Via.CODEX_APPROVALS))
-                done = {"request_id": call.label, "what": arguments.decision}
-                self._team.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
-                return await self._approvals(call.principal, Answered(arguments.id, member.agent.codex_id))
-        for asked in await self._team.directory.asked_elsewhere(call.principal):
-            if asked.id == arguments.id:
-                raise refusals.asked_elsewhere(asked)
-        raise BadArguments(
-            f"No question {arguments.id} is open; codex_approvals without arguments lists those that are."
-        )
-
-    async def _approvals(self, principal: str, answered: Answered | None = None) -> Result:
-        elsewhere = await self._team.directory.asked_elsewhere(principal)
-        ours = [approval for member in self._team.roster.of(principal) for approval in _open_approvals(member)]
-        return approvals_result(ours, elsewhere, answered)
-
 
 def _goes_on_after(repeat: Repeat) -> GoesOn:
     if repeat.is_elsewhere:
         return GoesOn.OTHER_SERVER
     return GoesOn.RESUME if repeat.agent.is_closed else GoesOn.REPLY
-
-
-def _open_approvals(member: Member) -> list[OpenApproval]:
-    turns = [] if member.thread is None else member.thread.unfinished()
-    return [OpenApproval(member.agent, question) for turn in turns for question in turn.parked.open.values()]
-
-
-def _questions(member: Member) -> list[str]:
-    approvals = _open_approvals(member)
-    listed = [approval.question for approval in approvals]
-    turns = [] if member.thread is None else member.thread.unfinished()
-    asked = [question for turn in turns for question in turn.parked.asked if question not in listed]
-    return [listed_question(approval.described()) for approval in approvals] + [*map(client_question, asked)]

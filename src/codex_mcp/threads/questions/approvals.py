@@ -164,8 +164,10 @@ def explanation(question: Question, decision: Decision) -> dict[str, object] | N
     The app-server's own refusal has no text. The model reads an injected item with its next request, after the refused
     call's output; the item does not look like a prompt of the user and causes no event.
     """
-    if not isinstance(decision, Denied) or decision.reason == DECLINED or question.is_old:
+    if not isinstance(decision, Denied) or question.is_old:
         return None  # the answer to an old Codex says it itself
+    if decision.reason == DECLINED and not isinstance(question, UserQuestion):
+        return None  # to a question of the model there is no refusal, only an empty answer
     text = f"The request to {ASKED_TO[question.kind]} was not approved. Reason given: {decision.reason}"
     if is_by_nobody(decision):
         text += ". No user has rejected it, whatever the output of the tool says."

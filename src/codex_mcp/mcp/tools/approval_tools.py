@@ -1,0 +1,124 @@
+"""`codex_approvals`: what agents, reviews and named sessions of this server ask, listed and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.mcp.asking.elicitation import client_question
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.team_catalogue import ApprovalsArguments
+from codex_mcp.mcp.schema.team_results import (
+    Answered,
+    OpenApproval,
+    agent_names,
+    approvals_result,
+    listed_question,
+)
+from codex_mcp.mcp.tools.dispatch import Bodies
+from codex_mcp.team import refusals
+from codex_mcp.team.records.audit_entry import AuditOutcome
+from codex_mcp.team.team import Team
+from codex_mcp.threads.questions.answers import NOT_DECIDED, Given, decision_in
+from codex_mcp.threads.questions.board import Answer, Entry, Verdict, Via, closing, turn_of
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Threads
+
+LISTS: Final = "codex_approvals without arguments lists those that are."
+
+
+class ApprovalTools:
+    def __init__(
+        self, team: Team, threads: Threads, session_names: Callable[[str], Mapping[str, object]] = lambda _: {}
+    ) -> None:
+        """`session_names` are the names of a thread as that of a named session; empty if it is none."""
+        self._team = team
+        self._threads = threads
+        self._session_names = session_names
+
+    def bodies(self) -> Bodies:
+        return [(catalogue.CODEX_APPROVALS, self._codex_approvals)]
+
+    def count(self, principal: str) -> int:
+        """How many questions are listed."""
+        return len(self._listed(principal))
+
+    def of_thread(self, thread_id: str) -> list[OpenApproval]:
+        """The listed questions of a thread."""
+        thread = self._threads.open_thread(thread_id)
+        return [] if thread is None else self._of(thread)
+
+    def asks(self, thread_id: str) -> list[str]:
+        """The open questions of a thread in words, each with how to answer it."""
+        thread = self._threads.open_thread(thread_id)
+        if thread is None:
+            return []
+        approvals = self._of(thread)
+        listed = [approval.question for approval in approvals]
+        asked = [question for turn in thread.unfinished() for question in turn.parked.asked if question not in listed]
+        return [listed_question(approval.described()) for approval in approvals] + [*map(client_question, asked)]
+
+    def _of(self, thread: Thread) -> list[OpenApproval]:
+        listed = [question for turn in thread.unfinished() for question in turn.parked.open.values()]
+        names = self._names(thread) if listed else {}
+        return [OpenApproval(names, question) for question in listed]
+
+    def _names(self, thread: Thread) -> Mapping[str, object]:
+        member = self._team.roster.of_thread(thread.id)
+        if member is not None:
+            return agent_names(member.agent)
+        session = self._session_names(thread.id).get("session")
+        named = {"sessionId": session["id"]} if isinstance(session, Mapping) else {}
+        return {"threadId": thread.id, **named}
+
+    def _listed(self, principal: str) -> list[OpenApproval]:
+        return [approval for thread in self._threads.of(principal) for approval in self._of(thread)]
+
+    async def _codex_approvals(self, call: Call, arguments: ApprovalsArguments) -> Result:
+        if arguments.id is None:
+            self._note(call)
+            return await self._result(call.principal)
+        if arguments.decision is None and arguments.content is None:
+            raise BadArguments(f"{BAD_ARGUMENTS}{NOT_DECIDED}")
+        entry = self._threads.board.find(arguments.id)
+        if entry is not None and entry.principal == call.principal:
+            return await self._answered(call, arguments, entry)
+        for asked in await self._team.directory.asked_elsewhere(call.principal):
+            if asked.id == arguments.id:
+                raise refusals.asked_elsewhere(asked)
+        raise BadArguments(f"No question {arguments.id} is open; {LISTS}")
+
+    async def _answered(self, call: Call, arguments: ApprovalsArguments, entry: Entry) -> Result:
+        if entry.receipt is not None:
+            told = closing(entry.receipt, self._threads.board.now())
+            raise BadArguments(f"No question {entry.id} is open any more. {told} {LISTS[0].upper()}{LISTS[1:]}")
+        thread = next((each for each in self._threads.of(call.principal) if each.turn_named(turn_of(entry.id))), None)
+        if thread is None or all(each.question.id != entry.id for each in self._of(thread)):  # its client is asked
+            raise BadArguments(f"No question {entry.id} is open; {LISTS}")
+        try:
+            decision = decision_in(entry.question, Given(arguments.decision, arguments.reason, arguments.content))
+        except Refused as exc:
+            raise BadArguments(f"{BAD_ARGUMENTS}{exc}") from exc
+        verdict = self._threads.board.decide(entry.id, Answer(decision, call.client_name, Via.CODEX_APPROVALS))
+        assert isinstance(verdict, Verdict)
+        self._note(call, thread, verdict)
+        return await self._result(call.principal, Answered(entry.id, self._names(thread)))
+
+    def _note(self, call: Call, thread: Thread | None = None, verdict: Verdict | None = None) -> None:
+        """Write the call into the audit: what it has decided, or that it only listed."""
+        name, member = catalogue.CODEX_APPROVALS.name, None
+        if thread is not None:
+            member = self._team.roster.of_thread(thread.id)
+        if member is None or verdict is None:
+            self._team.note_call(name, call.label, call.principal, AuditOutcome.OK)
+            return
+        done = {"request_id": call.label, "what": verdict.decision, "by": verdict.by, "via": verdict.via}
+        self._team.work.audit(member.agent, name, AuditOutcome.OK, **done)
+
+    async def _result(self, principal: str, answered: Answered | None = None) -> Result:
+        elsewhere = await self._team.directory.asked_elsewhere(principal)
+        return approvals_result(self._listed(principal), elsewhere, answered)
