@@ -25,8 +25,9 @@ from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
 from codex_mcp.team.mail.arrivals import Arrivals
 from codex_mcp.team.mail.counts import MailCounts
+from codex_mcp.team.mail.deliveries import DeliveryParts
 from codex_mcp.team.mail.inbox_watch import InboxWatch
-from codex_mcp.team.mail.injection import Injection, InjectionParts
+from codex_mcp.team.mail.injection import Injection
 from codex_mcp.team.mail.team_mail import MailPlace, TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
@@ -94,10 +95,8 @@ class Team:
         self.closing = Closing(settings, threads, session, directory, self.work)
         watch = InboxWatch(self.mail, settings.mail_poll_interval_ms / 1000)
         self.arrivals = Arrivals(self.mail, watch, settings.lead_identity)
-        parts = InjectionParts(
-            self.mail, self.work, member_threads, self.closing, watch, self.arrivals, setup.approval_timeout
-        )
-        self.injection = Injection(settings, parts)
+        parts = DeliveryParts(self.mail, self.work, member_threads, self.closing, self.arrivals, setup.approval_timeout)
+        self.injection = Injection(settings, parts, watch)
         threads.listen(self.work)
         threads.listen(self.injection)
 
