@@ -69,6 +69,7 @@ def test_branches_of_agents_stand_below_codex_and_never_in_each_other() -> None:
         "codex/a-b",
         "codex/fix-x",
     ]
+    assert branch_for("a\x9b2J\u202eb\u2028c\u200dd é") == "codex/a-2J-b-c-d é"
     assert numbered("codex/x", {"codex/x", "codex/x-2"}) == "codex/x-3"
 
 

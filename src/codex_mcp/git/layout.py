@@ -20,6 +20,7 @@ from typing import Final
 
 from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.files import read_if_there, write_passing, write_whole
+from codex_mcp.base.printable import one_line
 from codex_mcp.git import guard
 from codex_mcp.git.agent_files import ALTERNATES, unsafe_object
 from codex_mcp.git.comparing import NO_BRANCH
@@ -188,7 +189,8 @@ def why_unread(worktree: Worktree) -> str | None:
     found = unsafe_object(worktree.own_git, _alternates(worktree))
     if found is None:
         return None
-    return f"a repository that git must not read: {worktree.own_git}/{found} is not what git writes there; delete it"
+    place = f"{worktree.own_git}/{one_line(found)}"
+    return f"a repository that git must not read: {place} is not what git writes there; delete it"
 
 
 def ours(worktree: Worktree, *, agents_objects: bool = False, index: str | None = None) -> Git:

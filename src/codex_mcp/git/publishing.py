@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.files import open_regular, opened
 from codex_mcp.base.locks import flocked
+from codex_mcp.base.printable import foreign
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, told_in
 from codex_mcp.git.layout import (
@@ -209,9 +210,11 @@ def _set(worktree: Worktree, git: Git, user: Git, name: str, commit: str) -> tup
         taken = taken_names(listed.decode(errors="surrogateescape").splitlines())
         branch = numbered(wanted, taken)
         if _updated(git, branch, commit, None):
-            warning = f"The agent's branch {name} is {branch} in {worktree.checkout}: {why}." if why else None
+            warning = (
+                f"The agent's branch {foreign(name, SHOWN)} is {branch} in {worktree.checkout}: {why}." if why else None
+            )
             return Shared(branch, commit), warning
-    return None, NOT_MADE.format(name if len(name) <= SHOWN else f"{name[:SHOWN]}…", worktree.checkout)
+    return None, NOT_MADE.format(foreign(name, SHOWN), worktree.checkout)
 
 
 def _updated(git: Git, branch: str, commit: str, before: str | None) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from codex_mcp.base.disk.removal import remove_tree
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import write_whole
+from codex_mcp.base.printable import one_line
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, logged_in, told_in
 from codex_mcp.git.layout import branch_state, branches_of, fill_index, ours, repository, why_unread
@@ -124,7 +125,7 @@ def _remove(worktree: Worktree) -> str | None:
             if os.path.lexists(path):
                 remove_tree(path)
     except OSError as exc:
-        return f"files that cannot be removed: {exc.strerror}: {os.fsdecode(exc.filename or '')}"
+        return f"files that cannot be removed: {exc.strerror}: {one_line(os.fsdecode(exc.filename or ''))}"
     records.write_record(replace(worktree, state=State.REMOVED))
     return None
 

@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.printable import visible
 from codex_mcp.base.processes.marks import OURS, RUN_BY
 from codex_mcp.base.processes.offspring import AwaitedChild, no_longer_awaited
 from codex_mcp.git import guard
@@ -199,7 +200,7 @@ def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
 def _told(errors: bytes, folder: str) -> str:
     """git's own words, each line once if it only names another file, and whether the disk is full: git may not say."""
     lines: dict[str, str] = {}
-    for line in errors.decode(errors="replace").strip().splitlines():
+    for line in visible(errors.decode(errors="replace")).strip().splitlines():  # names of files are in it
         lines.setdefault(line if len(lines) < SHOWN_LINES else "", line if len(lines) < SHOWN_LINES else "…")
     with contextlib.suppress(OSError):
         disk = os.statvfs(folder)

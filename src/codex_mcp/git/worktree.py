@@ -160,8 +160,11 @@ def taken_names(refs: Iterable[str]) -> set[str]:
 
 
 def branch_for(name: str) -> str:
-    """The name in the user's repository for a branch of an agent. It is in no folder that could be a branch there."""
-    return PREFIX + name.removeprefix(PREFIX).replace("/", "-")
+    """The name in the user's repository for a branch of an agent. It is in no folder that could be a branch there, and
+    no terminal obeys it."""
+    return PREFIX + "".join(
+        letter if letter.isprintable() and letter != "/" else "-" for letter in name.removeprefix(PREFIX)
+    )
 
 
 def numbered(branch: str, taken: Container[str]) -> str:

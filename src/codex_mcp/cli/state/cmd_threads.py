@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from codex_mcp.base.printable import one_line
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.state.agents import OPTIONAL, TITLES, chosen, entries, outdated, row
 from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable, state_folder
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             print_text("no agents" if closed else "no agents are active or stale; --all lists closed ones too")
         for each in worktree_entries(worktrees):
             holds = each["holds"] or "nothing that a removal would lose; --prune removes it"
-            print_text(f"worktree {each['path']} of {each['identity']}, branch {each['branch']}: it has {holds}")
+            where = f"worktree {each['path']} of {each['identity']}, branch {each['branch']}"
+            print_text(one_line(f"{where}: it has {holds}"))
     return 0
 
 
@@ -88,7 +90,7 @@ def _print_removed(removed: Sequence[Agent], left: Sequence[Left], now: float, *
     for path in gone:
         print_text(f"worktree {path} removed; its branch is kept")
     for path, why in kept.items():
-        print_text(f"worktree {path} kept: it has {why}")
+        print_text(one_line(f"worktree {path} kept: it has {why}"))
 
 
 def _days(text: str) -> float:
