@@ -24,7 +24,7 @@ from codex_mcp.threads.questions.approvals import (
     refusal,
     told_of_refusal,
 )
-from codex_mcp.threads.questions.board import Entry, Receipt
+from codex_mcp.threads.questions.board import Entry, Receipt, State
 from codex_mcp.threads.questions.decisions import Aborted, is_approval
 from codex_mcp.threads.questions.questions import Question, question_from
 from codex_mcp.threads.turn import Turn
@@ -84,14 +84,13 @@ class Answering:
             logger.warning("refused a question of thread %s (%s): %s", asked.thread_id, asked.method, why)
             return refusal(asked.method)
         stay_about(turn.subject)
-        question = replace(question, id=turn.next_question_id())
-        if whose.asker:  # callers know the thread of its parent only
-            question = replace(question, thread_id=turn.thread_id, asker=whose.asker)
+        thread_id = turn.thread_id or question.thread_id  # callers know the thread of its parent only
+        question = replace(question, id=turn.next_question_id(), thread_id=thread_id, asker=whose.asker)
         receipt = await self._asked(request_id, question, turn, whose)
         decision = receipt.decision
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
-        refused = told_of_refusal(question, decision)
+        refused = told_of_refusal(question, decision, expired=receipt.state is State.EXPIRED)
         if refused is not None and len(turn.record.warnings) < MOST_WARNINGS:
             turn.record.warn((*turn.record.warnings, refused))
         if self._denial_ends and (ending := ending_denial(question, decision)) is not None:

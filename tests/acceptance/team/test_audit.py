@@ -147,7 +147,7 @@ async def test_a_question_that_nobody_answers_in_time_is_expired_and_the_agent_r
         assert (approval["outcome"], approval["what"], approval["via"]) == ("timed_out", "expired", "timeout")
         assert "by" not in approval
         (warning,) = finished[0]["warnings"]
-        assert warning.endswith("which was refused: no one answered within 0.2 seconds.")
+        assert warning.endswith("which expired: no one answered within 0.2 seconds.")
         assert "Reason given: no one answered within 0.2 seconds" in str(model.requests[-1].body)
 
 

@@ -4,13 +4,14 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from codex_mcp.access.seal import KEY_BYTES, seal
 from codex_mcp.mcp.asking.inputs import (
     Asked,
-    OpenQuestion,
     RequestState,
     answers_by_place,
+    asked_at,
     input_required,
     numbered,
     sealed,
@@ -22,7 +23,7 @@ from tests.support.core.questions import COMMAND, ask
 KEY = bytes(range(KEY_BYTES))
 PLACE = Asked("thread-1", "turn-1/question-1")
 STATE = RequestState({"approval-1": PLACE}, "ada", "digest", expires=100.0)
-QUESTION = OpenQuestion(PLACE, ask(Method.EXEC, COMMAND))
+QUESTION = replace(ask(Method.EXEC, COMMAND), thread_id=PLACE.thread_id, id=PLACE.id)
 
 
 def brought(text: str, *, principal: str = "ada", call: str = "digest", now: float = 50.0) -> RequestState | None:
@@ -42,6 +43,7 @@ def test_the_result_asks_the_client_to_come_again() -> None:
 def test_every_question_has_a_key_of_its_own() -> None:
     assert list(numbered([QUESTION] * 3)) == ["approval-1", "approval-2", "approval-3"]
     assert numbered([]) == {}
+    assert asked_at([QUESTION]) == STATE.asked
 
 
 def test_what_comes_back_as_it_was_given_is_read() -> None:

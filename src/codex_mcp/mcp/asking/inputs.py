@@ -36,13 +36,8 @@ class RequestState(Struct, frozen=True):
     """When the client was given the questions."""
 
 
-class OpenQuestion(Struct, frozen=True):
-    at: Asked
-    question: Question
-
-
-def input_required(questions: Sequence[OpenQuestion], request_id: Id, request_state: str) -> dict[str, object]:
-    requests = input_requests({key: asked.question for key, asked in numbered(questions).items()}, request_id)
+def input_required(questions: Sequence[Question], request_id: Id, request_state: str) -> dict[str, object]:
+    requests = input_requests(numbered(questions), request_id)
     return {"resultType": "input_required", "inputRequests": requests, "requestState": request_state}
 
 
@@ -54,8 +49,13 @@ def input_requests(questions: Mapping[str, Question], request_id: Id) -> dict[st
     }
 
 
-def numbered(questions: Sequence[OpenQuestion]) -> dict[str, OpenQuestion]:
+def numbered(questions: Sequence[Question]) -> dict[str, Question]:
     return {f"approval-{number}": question for number, question in enumerate(questions, 1)}
+
+
+def asked_at(questions: Sequence[Question]) -> dict[str, Asked]:
+    """Where these were asked, by the keys that the client is given."""
+    return {key: Asked(question.thread_id, question.id) for key, question in numbered(questions).items()}
 
 
 def sealed(key: bytes, state: RequestState) -> str:

@@ -25,7 +25,7 @@ What happens after ASK, and for FETCH when the client comes back with an answer 
     no connection reads the question          it is listed as well; the first answer   it stays asked
                                               decides
     an error                                  a denial                                 a denial
-    no one answered within approval_timeout         a denial                                 a denial
+    no one answered within approval_timeout   it expires                               it expires
 """
 
 from __future__ import annotations

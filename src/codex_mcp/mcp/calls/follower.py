@@ -12,12 +12,10 @@ from msgspec.structs import replace
 from codex_mcp.access.seal import digest
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import (
-    Asked,
-    OpenQuestion,
     RequestState,
     answers_by_place,
+    asked_at,
     input_required,
-    numbered,
     sealed,
     unsealed,
 )
@@ -151,16 +149,11 @@ class Follower:
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """The questions of these turns that the client fetches with its answer, if there are any."""
-        questions = [
-            OpenQuestion(Asked(turn.thread_id, question.id), question)
-            for turn in turns
-            for question in turn.parked.open.values()
-            if call.fetches(question)
-        ]
+        questions = [question for turn in turns for question in turn.parked.open.values() if call.fetches(question)]
         if not questions:
             return None
         state = RequestState(
-            asked={key: question.at for key, question in numbered(questions).items()},
+            asked=asked_at(questions),
             principal=call.principal,
             call=_digest(call),
             expires=time.time() + self._settings.approval_timeout,

@@ -174,11 +174,12 @@ def explanation(question: Question, decision: Decision) -> dict[str, object] | N
     return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}]}
 
 
-def told_of_refusal(question: Question, decision: Decision) -> str | None:
+def told_of_refusal(question: Question, decision: Decision, *, expired: bool = False) -> str | None:
     """The refusal in a sentence for the caller of the turn; None if a person has decided, who knows it."""
     if not isinstance(decision, Denied) or not is_by_nobody(decision):
         return None
-    return f"The agent asked to {_what(question)}, which was refused: {decision.reason}."
+    end = "expired" if expired else "was refused"
+    return f"The agent asked to {_what(question)}, which {end}: {decision.reason}."
 
 
 def ending_denial(question: Question, decision: Decision) -> str | None:
