@@ -9,8 +9,9 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.exec import cmd_exec_server
-from codex_mcp.execserver.serve import Address, ExecServerListenUrlParseError
+from codex_mcp.execserver.serve import Address
 from codex_mcp.execserver.startup import (
+    ExecServerListenUrlParseError,
     ExecServerRuntimePaths,
     RemoteEnvironmentConfig,
     auth_check,

@@ -32,6 +32,7 @@ from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps, t
 from codex_mcp.execserver.serve import (
     Address,
     AuthCheck,
+    ExecServerListenUrlParseError,
     RunRemote,
     ServerConfig,
     parse_listen,
@@ -39,6 +40,16 @@ from codex_mcp.execserver.serve import (
     stop_when_stdin_ends,
     until_stopped,
 )
+
+__all__ = [
+    "DEFAULT_LISTEN_URL",
+    "ExecServerListenUrlParseError",
+    "ExecServerRuntimePaths",
+    "RemoteEnvironmentConfig",
+    "run_main",
+    "run_remote_environment",
+]
+"""What other programs import."""
 
 logger = logging.getLogger(__name__)
 
