@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -150,12 +150,13 @@ def _checked(meta: _Meta) -> Era:
     return Stateless(meta.version, meta.capabilities, _client(meta.client), meta.log_level)
 
 
-def unsupported(requested: str) -> ErrorObject:
-    supported = [*mcp.STATELESS_REVISIONS, *mcp.REVISIONS]
+def unsupported(
+    requested: str, supported: Sequence[str] = (*mcp.STATELESS_REVISIONS, *mcp.REVISIONS)
+) -> ErrorObject:
     return ErrorObject(
         mcp.UNSUPPORTED_VERSION,
         f"Unsupported protocol version: {requested}",
-        {"supported": supported, "requested": requested},
+        {"supported": list(supported), "requested": requested},
     )
 
 

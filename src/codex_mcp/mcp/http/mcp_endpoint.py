@@ -218,7 +218,7 @@ class McpEndpoint:
         if not is_stateless_header(version):
             return False
         if self._hub.calls.protocol is Protocol.LEGACY:
-            raise Refusal(400, unsupported(version or ""))
+            raise Refusal(400, unsupported(version or "", mcp.REVISIONS))
         return True
 
     async def _serve_stateless(self, http: HttpExchange, principal: str) -> None:
