@@ -8,6 +8,9 @@ from typing import Final
 LOCAL: Final = "local"
 """The principal of clients that need no token: over stdio, or over HTTP on a server without tokens."""
 
+PERSON: Final = "human"
+"""The name under which the user of this machine writes and reads mail without saying another; atm has the same."""
+
 _MARK: Final = "\x1f"
 """Between a principal and its session. No principal's name has it: names in a token file have no white space, of which
 it is a kind, and those of signed tokens are printable."""

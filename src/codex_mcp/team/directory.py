@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
+from codex_mcp.base.principals import LOCAL, PERSON
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import plain_id
-from codex_mcp.state.contract import Claim, LeaseLost, Node, OwnedBy, Unavailable
+from codex_mcp.state.contract import Claim, LeaseLost, NameOwned, Node, OwnedBy, Unavailable
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, AskedElsewhere, RequestKey, find_request, last_used, with_living_owner
 from codex_mcp.team.records.agent_store import read_agent, read_questions
@@ -18,12 +19,22 @@ logger = logging.getLogger(__name__)
 
 
 class Directory:
-    """The agents of one team. Needs a store session that is ready, except where it says otherwise."""
+    """The agents of one team. Needs a store session that is ready, except where it says otherwise.
 
-    def __init__(self, settings: TeamSettings, roster: Roster, session: StoreSession) -> None:
+    `lead_of`: the lead of a team that the team's configuration names.
+    """
+
+    def __init__(
+        self,
+        settings: TeamSettings,
+        roster: Roster,
+        session: StoreSession,
+        lead_of: Callable[[str], Awaitable[str | None]],
+    ) -> None:
         self._settings = settings
         self.roster = roster
         self._session = session
+        self._lead_of = lead_of
 
     async def agents(self, principal: str) -> list[Agent]:
         await self._session.ready()
@@ -71,6 +82,7 @@ class Directory:
         """Names that a new agent of this principal cannot have: other agents have them, or other principals."""
         records = self._session.store.records
         others = {name for name, owner in (await self.owners()).items() if owner != principal}
+        others |= await self.withheld(principal)
         return others | {each.identity for each in await records.bindings(self._settings.team) if each.stands}
 
     async def owners(self) -> dict[str, str]:
@@ -78,9 +90,17 @@ class Directory:
         names = await self._session.store.records.names(self._settings.team)
         return {name.name: name.principal for name in names if name.released is None}
 
+    async def withheld(self, principal: str) -> set[str]:
+        """Names that no token gives, for what the lead writes is obeyed: they are the user's of this machine."""
+        if principal == LOCAL:
+            return set()
+        return {PERSON, *filter(None, (await self._lead_of(self._settings.team),))}
+
     async def bind(self, claim: Claim, member: Member, identity: str) -> None:
         """Give an agent a name, of which its principal becomes the owner. Raises NameOwned, IdentityTaken."""
         agent = member.agent
+        if identity in await self.withheld(agent.principal):
+            raise NameOwned(agent.team, identity)
         name = await self._session.store.records.own(agent.team, identity, agent.principal)
         member.change(identity=identity, mail_since=name.since)
         await self._session.store.records.bind(claim, agent.team, identity)

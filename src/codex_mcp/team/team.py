@@ -81,7 +81,7 @@ class Team:
         self._tasks = TaskSet()
         self.session = session = StoreSession(settings.state_dir, setup.open_store, self)
         self.roster = roster = Roster(self._member_removed)
-        self.directory = directory = Directory(settings, roster, session)
+        self.directory = directory = Directory(settings, roster, session, lambda team: self.mail.configured_lead(team))
         self._member_threads = member_threads = MemberThreads(threads, session, setup.agent_tools)
         workplaces = Workplaces(settings.state_dir)
         self.starting = Starting(settings, session, directory, member_threads, workplaces)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.mail.address import Address
 from codex_mcp.mail.store_types import Outgoing, UnknownRecipient
 from codex_mcp.team.agent import Mailbox
 from codex_mcp.team.mail.team_mail import address_for
@@ -98,7 +99,25 @@ async def test_only_the_local_user_is_the_lead_that_a_configuration_names(tmp_pa
     async with local_team(tmp_path) as team:
         with pytest.raises(TeamRefused, match="not a name of yours"):
             await team.team.mail.mailbox("boss", "other", is_sender=True)
+        with pytest.raises(TeamRefused, match="another user"):
+            await team.start("boss", principal="other")
         assert (await team.team.mail.mailbox("boss", "local", is_sender=True)).identity == "boss"
+        assert (await team.start("boss")).agent.identity == "boss"
+
+
+async def test_no_token_gives_the_name_of_the_person_at_this_machine(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as team:
+        mail, store = team.team.mail, await team.team.mail.opened()
+        await team.start("arch")
+        await store.send(
+            Address("arch", "default"), Address("human", "default"), Outgoing(text="x"), allow_unknown=True
+        )
+        for is_sender in (False, True):
+            with pytest.raises(TeamRefused, match="not a name of yours"):
+                await mail.mailbox("human", "other", is_sender=is_sender)
+        with pytest.raises(TeamRefused, match="another user"):
+            await team.start("human", principal="other")
+        assert await mail.pending(await mail.mailbox("human", "local", is_sender=False)) == 1
 
 
 async def test_a_lead_with_a_name_of_its_own_gets_answers_once_it_has_written(tmp_path: Path) -> None:

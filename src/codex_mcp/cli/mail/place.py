@@ -9,13 +9,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.principals import PERSON
 from codex_mcp.config.load import load, teams_folder
 from codex_mcp.mail.address import Address, checked
 from codex_mcp.mail.store import MailStore
 
 IDENTITY: Final = "ATM_IDENTITY"
-PERSON: Final = "human"
-"""Who uses the mail if neither --as nor $ATM_IDENTITY says it; atm has the same default."""
+"""Who uses the mail if --as does not say it; without both, PERSON."""
 
 
 class Place(Struct, frozen=True):

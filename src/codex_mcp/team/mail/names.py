@@ -7,8 +7,6 @@ is nobody's here; the lead of that team is the user whose session it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.identity import why_invalid
 from codex_mcp.base.principals import LOCAL
@@ -18,9 +16,6 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import Mailbox, mailbox_of
 from codex_mcp.team.directory import Directory
 from codex_mcp.team.records.store_session import StoreSession
-
-if TYPE_CHECKING:
-    from codex_mcp.mail.team_config import TeamConfig
 
 
 class Recipients:
@@ -41,18 +36,15 @@ class Names:
         self._session = session
         self._directory = directory
 
-    async def mailbox(self, identity: str, principal: str, config: TeamConfig, *, is_used: bool) -> Mailbox:
-        """The mailbox of a name. Its principal becomes the owner of a new one that `is_used`. Raises Refused.
-
-        `config` is that of the team.
-        """
+    async def mailbox(self, identity: str, principal: str, *, is_used: bool) -> Mailbox:
+        """The mailbox of a name. Its principal becomes the owner of a new one that `is_used`. Raises Refused."""
         for member in self._directory.roster.of(principal):
             if member.agent.identity == identity:
                 return member.mailbox
         if (why := why_invalid(identity)) is not None:
             raise Refused(why)
-        if principal != LOCAL and identity == config.lead:
-            raise refusals.name_owned(identity)  # what the lead writes is obeyed
+        if identity in await self._directory.withheld(principal):
+            raise refusals.name_owned(identity)
         await self._session.ready()
         team, owner = self._settings.team, (await self._directory.owners()).get(identity)
         if owner not in (None, principal):

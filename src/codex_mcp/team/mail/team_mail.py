@@ -122,9 +122,9 @@ class TeamMail:
         """The mailbox of a client's own name. Reading an inbox, or sending, makes a new name its own."""
         if self.session_team.team == self._settings.team and self.session_team.is_refused(identity):
             raise refusals.name_owned(identity)
-        config = await self.files.config(self._settings.team)
         is_used = is_sender or identity in await self.files.known(self._settings.team)
-        box = await self._names.mailbox(identity, principal, config, is_used=is_used)
+        box = await self._names.mailbox(identity, principal, is_used=is_used)
+        config = await self.files.config(self._settings.team)
         if self._is_claude_codes(box, config):
             raise refusals.name_owned(identity)
         return box
@@ -206,10 +206,14 @@ class TeamMail:
         """How many messages are unread."""
         return sum(not each.is_read for each in await self.messages(box))
 
+    async def configured_lead(self, team: str) -> str | None:
+        """The lead that the configuration of a team names."""
+        return (await self.files.config(team)).lead
+
     async def lead_of(self, team: str) -> Address | None:
         """The lead of a team; else that of the session's team; else the one of our settings, if it has mail."""
         for each in filter(None, (team, self.session_team.team)):
-            lead = (await self.files.config(each)).lead
+            lead = await self.configured_lead(each)
             if lead is not None:
                 return Address(lead, each)
         ours = self._settings.lead_identity
