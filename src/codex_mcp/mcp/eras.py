@@ -150,9 +150,7 @@ def _checked(meta: _Meta) -> Era:
     return Stateless(meta.version, meta.capabilities, _client(meta.client), meta.log_level)
 
 
-def unsupported(
-    requested: str, supported: Sequence[str] = (*mcp.STATELESS_REVISIONS, *mcp.REVISIONS)
-) -> ErrorObject:
+def unsupported(requested: str, supported: Sequence[str] = (*mcp.STATELESS_REVISIONS, *mcp.REVISIONS)) -> ErrorObject:
     return ErrorObject(
         mcp.UNSUPPORTED_VERSION,
         f"Unsupported protocol version: {requested}",
