@@ -250,12 +250,15 @@ async def test_a_waiting_caller_comes_before_mail_and_a_later_one_waits_for_it(t
         second = server.call("codex-reply", {"prompt": gate("second"), "identity": "arch"})
         while not (await server.status())["queues"]:
             pass
+        put(server, "arch", record("and another one", 3))  # so its inbox is looked at while the caller waits
+        put(server, "dev", record("for an idle agent again", 4))
+        await until_read(server, "dev")
         for _ in range(LOOKS):
             assert list((await server.status())["queues"].values()) == [1]
         model.release("gate")
         await server.result(first)
         await model.wait_for_gate("second")
-        assert unread(server, "arch") == ["[[scene: gate name=letter]]"]
+        assert unread(server, "arch") == ["[[scene: gate name=letter]]", "and another one"]
         model.release("second")
         await server.result(second)
         await model.wait_for_gate("letter")
