@@ -69,7 +69,7 @@ def _verdicts(chosen: Sequence[Mutant], until: float) -> list[Verdict] | None:
 def _pass_without_mutants(trees: "queue.SimpleQueue[Tree]", chosen: Sequence[Mutant]) -> bool:
     tree = trees.get()
     try:
-        return tree.passes(mutant.test for mutant in chosen)
+        return tree.passes(sorted({mutant.test for mutant in chosen}))
     finally:
         trees.put(tree)
 
