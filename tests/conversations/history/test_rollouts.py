@@ -3,8 +3,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.conversations.history.rollouts import ThreadRead, check_archivable, conversation_in, initial_messages
+from codex_mcp.conversations.history.rollouts import check_archivable, conversation_in, initial_messages
 from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.wire.app.client_requests import RawThreadAnswer
 
 ID = "01a1dcbe-60ea-7281-938a-472eec53b178"
 NAME = f"rollout-2026-11-15T01-07-06-{ID}.jsonl"
@@ -48,7 +49,7 @@ def test_what_was_said_is_repeated_and_what_was_done_is_not() -> None:
     ]
     read = msgspec.convert(
         {"thread": {"turns": [{"id": "turn", "items": [msgspec.Raw(msgspec.json.encode(item)) for item in items]}]}},
-        ThreadRead,
+        RawThreadAnswer,
     )
     said = initial_messages(read)
     assert [msg["type"] for msg in said] == ["user_message", "agent_reasoning", "agent_message"]

@@ -9,7 +9,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
@@ -19,11 +19,20 @@ from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.conversations import Conversations
 from codex_mcp.conversations.history import cursors
 from codex_mcp.conversations.history.paging import Chunk, page_of
-from codex_mcp.conversations.history.rollouts import ThreadRead, check_archivable, conversation_in, initial_messages
+from codex_mcp.conversations.history.rollouts import check_archivable, conversation_in, initial_messages
 from codex_mcp.conversations.refusals import conversation_not_found, failed, refused
 from codex_mcp.rpc.errors import RequestFailed, invalid_params
 from codex_mcp.threads.thread import Thread
 from codex_mcp.wire import conversations as wire
+from codex_mcp.wire.app.client_requests import (
+    RawThreadAnswer,
+    SummaryAnswer,
+    SummaryParams,
+    ThreadListParams,
+    ThreadPage,
+    ThreadRow,
+)
+from codex_mcp.wire.app.history import ReadThread
 from codex_mcp.wire.app.requests import Thread as ThreadInfo
 from codex_mcp.wire.app.requests import ThreadId, ThreadOpened
 
@@ -32,45 +41,7 @@ logger = logging.getLogger(__name__)
 PAGE: Final = 25
 LARGEST_PAGE: Final = 100
 
-SOURCES: Final = ("cli", "vscode", "exec", "appServer", "unknown")
-"""All but subagents, whose conversations belong to others."""
-
 MISSING: Final = "error resuming conversation: No such file or directory (os error 2)"
-
-
-class ThreadListParams(Struct, frozen=True, rename="camel"):
-    """`recency_at`, because the app-server's cursor for `created_at` loses rows of the same second."""
-
-    limit: int
-    cursor: str | None
-    sort_key: str = "recency_at"
-    model_providers: tuple[str, ...] = ()
-    source_kinds: tuple[str, ...] = SOURCES
-
-
-class ThreadRow(Struct, frozen=True, rename="camel"):
-    id: str
-    path: str | None = None
-    preview: str = ""
-    created_at: float = 0
-
-
-class ThreadPage(Struct, frozen=True, rename="camel"):
-    data: list[ThreadRow] = []
-    next_cursor: str | None = None
-
-
-class ReadThread(Struct, frozen=True, rename="camel"):
-    thread_id: str
-    include_turns: bool = True
-
-
-class SummaryParams(Struct, frozen=True, rename="camel"):
-    conversation_id: str
-
-
-class SummaryAnswer(Struct, frozen=True):
-    summary: dict[str, object]
 
 
 class ConversationHistory:
@@ -144,7 +115,9 @@ class ConversationHistory:
     async def _said(self, thread_id: str) -> list[dict[str, object]] | None:
         core = await self._threads.supervisor.core()
         try:
-            return initial_messages(await core.request("thread/read", ReadThread(thread_id), ThreadRead))
+            return initial_messages(
+                await core.request("thread/read", ReadThread(thread_id, include_turns=True), RawThreadAnswer)
+            )
         except CoreLost:
             raise
         except CoreError as exc:  # for example, it is too long

@@ -7,10 +7,10 @@ import re
 from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
 
 from codex_mcp.codex.events import items as item_events
 from codex_mcp.conversations.refusals import SHOWN, refused
+from codex_mcp.wire.app.client_requests import RawThreadAnswer
 from codex_mcp.wire.app.items import UNREADABLE, Item
 from codex_mcp.wire.app.notifications import ItemCompleted
 
@@ -18,21 +18,6 @@ _NAME: Final = re.compile(r"rollout-.+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 
 SAID: Final = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that 0.42.0 repeated from a rollout file."""
-
-
-class PastTurn(Struct, frozen=True):
-    id: str
-    items: list[Raw] = []
-
-
-class PastThread(Struct, frozen=True):
-    turns: list[PastTurn] = []
-
-
-class ThreadRead(Struct, frozen=True):
-    """The answer to `thread/read`."""
-
-    thread: PastThread
 
 
 def conversation_in(codex_home: str, path: str) -> str | None:
@@ -61,7 +46,7 @@ def check_archivable(codex_home: str, path: str, conversation_id: str) -> None:
         raise refused(f"rollout path `{shown}` does not match conversation id {conversation_id[:SHOWN]}")
 
 
-def initial_messages(read: ThreadRead) -> list[dict[str, object]]:
+def initial_messages(read: RawThreadAnswer) -> list[dict[str, object]]:
     """What was said in a conversation, as events."""
     messages: list[dict[str, object]] = []
     for turn in read.thread.turns:

@@ -12,7 +12,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, TypeVar
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
@@ -24,6 +24,15 @@ from codex_mcp.conversations.server.id_token import email_in
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
+from codex_mcp.wire.app.client_requests import (
+    AccountAnswer,
+    AuthAnswer,
+    CancelLogin,
+    CancelLoginAnswer,
+    ReadAuth,
+    StartLogin,
+    StartLoginAnswer,
+)
 from codex_mcp.wire.app.notifications import OtherNotification
 from codex_mcp.wire.app.requests import AccountRead
 
@@ -34,43 +43,6 @@ LOGIN: Final = "account/login/completed"
 
 MODES: Final[Mapping[object, str]] = {"apikey": "ApiKey", "chatgpt": "ChatGPT"}
 """The words for `auth_mode`."""
-
-
-class StartLogin(Struct, frozen=True, rename="camel", omit_defaults=True):
-    type: str
-    api_key: str | None = None
-
-
-class LoginStarted(Struct, frozen=True, rename="camel"):
-    login_id: str = ""
-    auth_url: str = ""
-
-
-class CancelLogin(Struct, frozen=True, rename="camel"):
-    login_id: str
-
-
-class LoginCancelled(Struct, frozen=True):
-    status: str = ""
-
-
-class ReadAuth(Struct, frozen=True, rename="camel"):
-    include_token: bool
-    refresh_token: bool
-
-
-class Auth(Struct, frozen=True, rename="camel"):
-    auth_method: str | None = None
-    auth_token: str | None = None
-    requires_openai_auth: bool | None = None
-
-
-class SignedIn(Struct, frozen=True):
-    email: str | None = None
-
-
-class AccountAnswer(Struct, frozen=True):
-    account: SignedIn | None = None
 
 
 def require_administration(caller: Caller, method: str) -> None:
@@ -108,7 +80,7 @@ class Accounts:
         require_administration(caller, "loginChatGpt")
         async with self._change():
             started = await self._request(
-                "account/login/start", StartLogin("chatgpt"), "failed to start login server", LoginStarted
+                "account/login/start", StartLogin("chatgpt"), "failed to start login server", StartLoginAnswer
             )
         return wire.LoginStarted(login_id=started.login_id, auth_url=started.auth_url)
 
@@ -118,7 +90,7 @@ class Accounts:
         async with self._change():
             try:
                 core = await self._threads.supervisor.core()
-                answer = await core.request("account/login/cancel", CancelLogin(params.login_id), LoginCancelled)
+                answer = await core.request("account/login/cancel", CancelLogin(params.login_id), CancelLoginAnswer)
             except CoreError as exc:
                 raise (not_found if str(exc).startswith("invalid login id") else failed(str(exc))) from exc
             except Refused as exc:
@@ -136,7 +108,7 @@ class Accounts:
     async def status(self, caller: Caller, params: wire.GetAuthStatus) -> wire.AuthStatus:
         """The token is for the local user alone."""
         asked = ReadAuth(bool(params.include_token) and caller.is_local, bool(params.refresh_token))
-        auth = await self._request("getAuthStatus", asked, "failed to read the sign-in", Auth)
+        auth = await self._request("getAuthStatus", asked, "failed to read the sign-in", AuthAnswer)
         return wire.AuthStatus(
             auth_method=auth.auth_method or UNSET,
             auth_token=(caller.is_local and auth.auth_token) or UNSET,

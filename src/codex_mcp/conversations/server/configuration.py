@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import msgspec
-from msgspec import Struct
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
@@ -17,19 +16,7 @@ from codex_mcp.conversations.server.accounts import require_administration
 from codex_mcp.conversations.server.saved_config import saved_config
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
-
-
-class Edit(Struct, frozen=True, rename="camel"):
-    """null deletes the key."""
-
-    key_path: str
-    value: str | None
-    merge_strategy: str = "replace"
-
-
-class WriteConfig(Struct, frozen=True, rename="camel"):
-    edits: list[Edit]
-    reload_user_config: bool = True
+from codex_mcp.wire.app.client_requests import ConfigEdit, WriteConfig
 
 
 class Configuration:
@@ -50,7 +37,7 @@ class Configuration:
 
     async def set_default_model(self, caller: Caller, params: wire.SetDefaultModel) -> object:
         require_administration(caller, "setDefaultModel")
-        edits = [Edit("model", params.model), Edit("model_reasoning_effort", params.reasoning_effort)]
+        edits = [ConfigEdit("model", params.model), ConfigEdit("model_reasoning_effort", params.reasoning_effort)]
         try:
             core = await self._threads.supervisor.core()
             await core.request("config/batchWrite", WriteConfig(edits), dict[str, object])

@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from typing import Final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
@@ -30,6 +30,7 @@ from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.stopping.sandbox_leftovers import SandboxLeftovers
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
+from codex_mcp.wire.app.client_requests import CommandExec, ProcessId
 
 MARK: Final = "CODEX_ONE_OFF"
 MARK_BYTES: Final = 8
@@ -50,20 +51,6 @@ NO_SANDBOX: Final = "bwrap: "
 """Begins the complaint of a sandbox that cannot be set up. The command has not run then."""
 NO_PROGRAM: Final = "Failed to execvp "
 SPAWN_FAILED: Final = "failed to spawn command: "
-
-
-class CommandExec(Struct, frozen=True, rename="camel", omit_defaults=True):
-    command: list[str]
-    process_id: str
-    env: dict[str, str]
-    cwd: str
-    output_bytes_cap: int
-    sandbox_policy: dict[str, object] | UnsetType = UNSET
-    disable_timeout: bool = False
-
-
-class ProcessId(Struct, frozen=True, rename="camel"):
-    process_id: str
 
 
 class OneOffCommands:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
@@ -15,14 +15,9 @@ from codex_mcp.conversations.refusals import failed, refused
 from codex_mcp.git.running import LONGEST_OUTPUT, GitFailed
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
+from codex_mcp.wire.app.client_requests import SearchFiles
 
 NO_DIFF = "failed to compute git diff to remote"
-
-
-class Search(Struct, frozen=True, rename="camel", omit_defaults=True):
-    query: str
-    roots: list[str]
-    cancellation_token: str | UnsetType = UNSET
 
 
 class Utilities:
@@ -46,7 +41,7 @@ class Utilities:
         own = UNSET if token is None else hashlib.sha256(f"{caller.owner}\0{token}".encode()).hexdigest()
         try:
             core = await self._threads.supervisor.core()
-            return await core.request("fuzzyFileSearch", Search(params.query, params.roots, own), wire.FoundFiles)
+            return await core.request("fuzzyFileSearch", SearchFiles(params.query, params.roots, own), wire.FoundFiles)
         except (CoreError, Refused) as exc:
             raise failed(f"failed to search files: {exc}") from exc
 
