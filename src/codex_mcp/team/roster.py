@@ -33,7 +33,7 @@ from codex_mcp.team.limits import Paused, Usage
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn import Turn, tokens_so_far
 
 NAMES_KEPT: Final = 1_000
 """Threads of former members whose names are remembered, for late answers about them."""
@@ -97,9 +97,7 @@ class Member:
     @property
     def running_tokens(self) -> int:
         """What turns have used that have not ended, those of its reviews included."""
-        threads = self.reviews if self.thread is None else [self.thread, *self.reviews]
-        turns = [turn for thread in threads for turn in thread.unfinished()]
-        return sum(turn.record.tokens for turn in turns if turn.joins is None)
+        return tokens_so_far(self.reviews if self.thread is None else [self.thread, *self.reviews])
 
     def review_opened(self, thread: Thread) -> None:
         self.reviews = [*(each for each in self.reviews if not each.idle), thread]

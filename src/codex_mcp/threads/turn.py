@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -358,6 +358,18 @@ class EndedTurns:
 
     def find(self, turn_id: str) -> Turn | None:
         return next((turn for turn in reversed(self._turns) if turn_id and turn.place.turn_id == turn_id), None)
+
+
+class HasTurns(Protocol):
+    """A thread."""
+
+    def unfinished(self) -> list[Turn]:
+        """Turns that run or wait."""
+
+
+def tokens_so_far(threads: Iterable[HasTurns]) -> int:
+    """What turns of these threads have used that have not ended."""
+    return sum(turn.record.tokens for thread in threads for turn in thread.unfinished() if turn.joins is None)
 
 
 def _stop(note_reason: Callable[[], None], cancel: Callable[[], None]) -> None:

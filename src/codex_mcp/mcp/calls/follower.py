@@ -35,20 +35,22 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 
-Names: TypeAlias = Callable[[str], Mapping[str, object]]
-"""More fields of a result, by thread id."""
 
-
-class Says(Struct, frozen=True):
+class Said(Struct, frozen=True):
     """What results say about a thread, besides its turn."""
 
-    names: Names
-    asks: Callable[[str], list[str]]
-    """The open questions of a thread in words, each with how to answer it."""
-    goes_on: Callable[[str], GoesOn]
-    """How the conversation of a thread can be continued."""
-    warns: Callable[[str], list[str]]
+    names: Mapping[str, object]
+    """More fields."""
+    asks: list[str]
+    """Its open questions in words, each with how to answer it."""
+    goes_on: GoesOn
+    """How its conversation can be continued."""
+    warns: list[str]
     """What to warn of with the end of a turn: limits that are nearly reached."""
+
+
+Says: TypeAlias = Callable[[str], Said]
+"""Gets a thread's id."""
 
 
 class Follower:
@@ -102,18 +104,12 @@ class Follower:
         )
 
     def _described(self, turn: Turn, reader: Reader = WHOLE, begin: int = 0) -> dict[str, object]:
-        names, asks = self._names(turn, turn.outcome), self._says.asks(turn.thread_id)
-        return described(self._warned(turn.outcome), names, asks, _uncut_json(turn, reader), begin)
-
-    def _names(self, turn: Turn, outcome: Outcome) -> Mapping[str, object]:
-        names = self._says.names(outcome.thread_id)
-        if turn.spec.review is None or outcome.status is not Status.COMPLETED:
-            return names
-        findings = findings_in(outcome.content)
-        return names if findings is None else {**names, "findings": findings}
+        said, outcome = self._says(turn.thread_id), turn.outcome
+        names, outcome = _with_findings(said.names, turn, outcome), self._warned(outcome, said.warns)
+        return described(outcome, names, said.asks, _uncut_json(turn, reader), begin)
 
     def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
-        return self._described(turn), self._says.goes_on(turn.thread_id)
+        return self._described(turn), self._says(turn.thread_id).goes_on
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """The result of a call: its questions, a task that goes on, or the state of its turn."""
@@ -128,20 +124,22 @@ class Follower:
             created = time.time() - outcome.seconds
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
-        named, asks = self._names(turn, outcome), self._says.asks(outcome.thread_id)
+        said = self._says(thread.id)
+        if not outcome.thread_id:  # an old Codex has refused its first turn, and so given it no id
+            said = replace(self._says(""), goes_on=said.goes_on)
         return results.turn_result(
-            self._warned(outcome),
-            named,
-            asks,
-            goes_on=self._says.goes_on(thread.id),
+            self._warned(outcome, said.warns),
+            _with_findings(said.names, turn, outcome),
+            said.asks,
+            goes_on=said.goes_on,
             reader=_uncut_json(turn, self.reader(call)),
         )
 
-    def _warned(self, outcome: Outcome) -> Outcome:
+    def _warned(self, outcome: Outcome, warns: Sequence[str]) -> Outcome:
         if outcome.status is Status.RUNNING:
             return outcome
         outcome = self._threads.account.explained(outcome)
-        return replace(outcome, warnings=(*outcome.warnings, *self._says.warns(outcome.thread_id)))
+        return replace(outcome, warnings=(*outcome.warnings, *warns))
 
     def reader(self, call: Call) -> Reader:
         """How much of an answer the call's client gets, and where."""
@@ -184,7 +182,7 @@ class Follower:
     def question_gone(self, call: Call) -> Result:
         """The result for answers whose turn this server does not know any more."""
         place = next(iter(self._state(call).asked.values()))
-        return results.refused(f"The question is no longer open ({self._says.goes_on(place.thread_id)}).")
+        return results.refused(f"The question is no longer open ({self._says(place.thread_id).goes_on}).")
 
     def _state(self, call: Call) -> RequestState:
         state = unsealed(
@@ -207,6 +205,14 @@ def _stored(outcome: Outcome, names: Mapping[str, object], reader: Reader, begin
     told = described(outcome, names, (), reader, begin)
     told.pop("filesChanged", None)  # not known
     return told
+
+
+def _with_findings(names: Mapping[str, object], turn: Turn, outcome: Outcome) -> Mapping[str, object]:
+    """The fields of a result; of a review that has ended, with what it has found."""
+    if turn.spec.review is None or outcome.status is not Status.COMPLETED:
+        return names
+    findings = findings_in(outcome.content)
+    return names if findings is None else {**names, "findings": findings}
 
 
 def _uncut_json(turn: Turn, reader: Reader) -> Reader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from codex_mcp.base.logs import stay_about
@@ -14,8 +14,7 @@ from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound, plain_i
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.elicitation import client_question, fetched_question
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.calls.follower import Follower, Says
-from codex_mcp.mcp.calls.own_work import own_work
+from codex_mcp.mcp.calls.follower import Follower, Said
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.mcp.schema import catalogue, results
@@ -24,6 +23,7 @@ from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Bodies, Json, Tools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn, reply_turn
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
 
@@ -40,7 +40,6 @@ class CodexTools:
         self._threads = threads
         self._settings = settings
         self._listed = listed
-        self.says = Says(self._names, self._asks, self._goes_on, lambda _: threads.account.warnings())
         self._follower = Follower(threads, settings.calls, key, self.says)
         self._stored = StoredAnswers(threads)
         self._sessions_used: SessionTools | None = None
@@ -69,9 +68,14 @@ class CodexTools:
             self._sessions_used = SessionTools(self._threads, self._settings, self._follower, self._listed)
         return self._sessions_used
 
-    def _names(self, thread_id: str) -> Mapping[str, object]:
-        session = {} if self._sessions_used is None else self._sessions_used.names(thread_id)
-        return {**session, **own_work(self._threads, thread_id)}
+    def says(self, thread_id: str) -> Said:
+        """What results say about a thread, besides its turn."""
+        names = {} if self._sessions_used is None else self._sessions_used.names(thread_id)
+        thread, warns = self._threads.open_thread(thread_id), self._threads.account.warnings()
+        if thread is None:
+            return Said(names, [], GoesOn.REPLY, warns)
+        goes_on = GoesOn.NEW_THREAD if thread.gone else GoesOn.REPLY
+        return Said({**names, **thread.own.described()}, _asks(thread), goes_on, warns)
 
     async def aclose(self) -> None:
         if self._sessions_used is not None:
@@ -115,7 +119,7 @@ class CodexTools:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:
             text = f"Thread {thread.id} is busy and {are_waiting(exc.limit)} already; wait for one to end."
-            return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
+            return results.refused_in_thread("\n\n".join([text, *_asks(thread)]), thread.id)
         if self._sessions_used is not None:
             self._sessions_used.continued(thread.id)
         return await self._follower.follow(call, thread, turn, arguments)
@@ -149,12 +153,8 @@ class CodexTools:
             stored[thread_id] = answer
         return NamedThreads(self._threads, call, known, stored)
 
-    def _goes_on(self, thread_id: str) -> GoesOn:
-        thread = self._threads.open_thread(thread_id)
-        return GoesOn.NEW_THREAD if thread is not None and thread.gone else GoesOn.REPLY
 
-    def _asks(self, thread_id: str) -> list[str]:
-        thread = self._threads.open_thread(thread_id)
-        turns = [] if thread is None else thread.unfinished()
-        asked = [client_question(question) for turn in turns for question in turn.parked.asked]
-        return asked + [fetched_question(question) for turn in turns for question in turn.parked.open.values()]
+def _asks(thread: Thread) -> list[str]:
+    turns = thread.unfinished()
+    asked = [client_question(question) for turn in turns for question in turn.parked.asked]
+    return asked + [fetched_question(question) for turn in turns for question in turn.parked.open.values()]

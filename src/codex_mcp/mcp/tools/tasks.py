@@ -38,7 +38,7 @@ class Tasks:
     def _get(self, exchange: Exchange) -> object:
         exchange.client.require_extension(mcp.TASKS_EXTENSION)
         text = exchange.params(mcp.TaskNamed).task_id
-        name, thread, turn = self._found(exchange, text)
+        name, _thread, turn = self._found(exchange, text)
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
             turn.answer.mark_delivered()
@@ -46,7 +46,8 @@ class Tasks:
         asks = input_requests(turn.parked.open, turn.audience.label)
         client = exchange.client
         reader = reader_for(client.name, client.revision, self._settings.max_answer_chars)
-        news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id), reader)
+        said = self._says(name.thread_id)
+        news = TurnNews(outcome, asks, said.names, said.goes_on, reader)
         return described_task(text, name, news, self._settings.thread_idle)
 
     def _update(self, exchange: Exchange) -> object:

@@ -13,7 +13,7 @@ from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call, GivenUp
-from codex_mcp.mcp.calls.follower import Follower, Says
+from codex_mcp.mcp.calls.follower import Follower, Said
 from codex_mcp.mcp.calls.own_work import own_work
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
@@ -84,7 +84,6 @@ class TeamTools:
         self._team = team
         self._roles = roles
         self._approvals = ApprovalTools(team, threads, self._session)
-        self.says = Says(self._names, self._approvals.asks, self._goes_on, self._warns)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._stored = StoredAnswers(threads, [SUMMARY_PROMPT])
         self._listed = catalogue.team_tools(settings.sessions.tools)
@@ -149,29 +148,25 @@ class TeamTools:
             note(AuditOutcome.OK)
         return result
 
-    def _names(self, thread_id: str) -> Mapping[str, object]:
+    def says(self, thread_id: str) -> Said:
+        """What results say about a thread, besides its turn."""
         names = self._session(thread_id) or {**self._team.roster.names(thread_id), **own_work(self._threads, thread_id)}
         approvals = [approval.described() for approval in self._approvals.of_thread(thread_id)]
-        return {**names, "approvals": approvals} if approvals else names
+        member, warns = self._team.roster.of_thread(thread_id), self._threads.account.warnings()
+        return Said(
+            names={**names, "approvals": approvals} if approvals else names,
+            asks=self._approvals.asks(thread_id),
+            goes_on=self._goes_on_without_agent(thread_id) if member is None else _goes_on(member),
+            warns=warns if member is None else self._team.work.warnings(member) + warns,
+        )
 
     def _session(self, thread_id: str) -> Mapping[str, object]:
         return {} if self._sessions is None else self._sessions.names(thread_id)
 
-    def _goes_on(self, thread_id: str) -> GoesOn:
-        member = self._team.roster.of_thread(thread_id)
-        if member is None:
-            if not self._team.roster.names(thread_id):
-                return GoesOn.REPLY if self._team.work.is_review(thread_id) else GoesOn.NO_AGENT
-            taken = self._team.roster.was_taken_over(thread_id)
-            return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
-        if member.closing:
-            return GoesOn.RESUME
-        return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
-
-    def _warns(self, thread_id: str) -> list[str]:
-        member = self._team.roster.of_thread(thread_id)
-        limits = [] if member is None else self._team.work.warnings(member)
-        return limits + self._threads.account.warnings()
+    def _goes_on_without_agent(self, thread_id: str) -> GoesOn:
+        if not self._team.roster.names(thread_id):
+            return GoesOn.REPLY if self._team.work.is_review(thread_id) else GoesOn.NO_AGENT
+        return GoesOn.OTHER_SERVER if self._team.roster.was_taken_over(thread_id) else GoesOn.RESUME
 
     def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
         """The open questions of an agent that refused a prompt because it is busy."""
@@ -295,6 +290,12 @@ class TeamTools:
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
             self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how, closed.left)
+
+
+def _goes_on(member: Member) -> GoesOn:
+    if member.closing:
+        return GoesOn.RESUME
+    return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
 
 
 def _goes_on_after(repeat: Repeat) -> GoesOn:

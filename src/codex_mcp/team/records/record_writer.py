@@ -108,7 +108,7 @@ class RecordWriter:
         self.note(member)
         if member.claim is not None:
             async with self._writing:
-                await self._write_member(member.claim, member)
+                await self._write_member(member.claim, member, member.record)
             self.hurry()
 
     async def finish(self, member: Member) -> None:
@@ -204,17 +204,20 @@ class RecordWriter:
             del self._unfinished[codex_id]
         while self._changed:
             codex_id, member = next(iter(self._changed.items()))
-            claim, before = member.claim, (member.record, member.questions)
+            claim, record, questions = member.claim, member.record, member.questions
             if claim is not None:
                 try:
-                    await self._write_member(claim, member)
+                    await self._write_member(claim, member, record)
                 except (Fenced, LeaseLost):
                     self._fenced(claim)
-            if (member.record, member.questions) == before and not member.answers:  # else it is written again
+            if (member.record, member.questions) == (
+                record,
+                questions,
+            ) and not member.answers:  # else it is written again
                 self._changed.pop(codex_id, None)
 
-    async def _write_member(self, claim: Claim, member: Member) -> None:
-        await write_agent(self._store, claim, member.record)
+    async def _write_member(self, claim: Claim, member: Member, record: Agent) -> None:
+        await write_agent(self._store, claim, record)
         questions = member.questions
         await write_questions(self._store, claim, questions, member.questions_written)
         member.questions_were_written(questions)
