@@ -22,7 +22,7 @@ PROGRAMS = {"codex-mcp": (), "codex-mcp-server": ("mcp-server",), "codex-exec-se
 Words = tuple[str, ...]
 
 EXIT_CODES = {"doctor": 1, "summary": 3, "uninstall": 3, "mail send": 3} | dict.fromkeys(
-    ("show", "watch", "interrupt", "close"), 3
+    ("show", "watch", "interrupt", "close", "approvals show"), 3
 )
 """In a fresh home: not signed in, no such agent, no such entry, no such inbox. Everything else ends with 0."""
 
@@ -81,7 +81,7 @@ def can_run(words: Words) -> bool:
     name, *rest = words
     if name in ("mcp-server", "serve"):  # over stdio they end with their stdin
         return not {"--port", "--scripted", "--exec-server"} & set(rest)
-    needs_more = {"--follow", "--turn", "--self-test", "--service", "watch", "<"}
+    needs_more = {"--follow", "--watch", "--turn", "--self-test", "--service", "watch", "<"}
     return name not in ("exec", "exec-server", "rendezvous", "environments", "login", "demo") and not needs_more & set(
         rest
     )

@@ -28,9 +28,9 @@ RUNS = {
 }
 """The words after the command that it needs in a home with nothing but an agent."""
 
-TESTED_ELSEWHERE = {"summary", "mail ack", "mail broadcast", "environments", "show"}
-"""In tests/acceptance/test_team_commands.py and team/test_terminal_commands.py, tests/cli/mail and tests/rendezvous:
-they need more than an agent."""
+TESTED_ELSEWHERE = {"summary", "mail ack", "mail broadcast", "environments", "show", "approvals"}
+"""In tests/acceptance/test_team_commands.py and team/test_terminal_*.py, tests/cli/mail and tests/rendezvous: they
+need more than an agent."""
 
 ONE_PER_LINE = {"mail watch"}
 

@@ -26,6 +26,7 @@ PAGES = {
     "environments": "remote.md",
     "config": "settings.md",
     "threads": "commands.md#threads",
+    "approvals": "terminal.md#approvals",
     "show": "terminal.md#show",
     "watch": "terminal.md#watch",
     "interrupt": "terminal.md#interrupt-and-close",

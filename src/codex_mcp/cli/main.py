@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "environments": "list the executors that a rendezvous knows",
     "config": "show every setting and where it came from",
     "threads": "list the agents of the state folder, and forget old ones",
+    "approvals": "list what Codex asks a person, and answer it",
     "show": "show what an agent was asked, did and answered",
     "watch": "follow an agent while it works",
     "interrupt": "stop what an agent is doing, and keep the agent",
@@ -66,7 +67,7 @@ FOLDERS: Final = {
     "doctor": ("doctor",),
     "exec": ("exec-server", "exec", "rendezvous", "environments"),
     "mail": ("mail",),
-    "people": ("show", "watch", "interrupt", "close"),
+    "people": ("approvals", "show", "watch", "interrupt", "close"),
     "state": ("threads", "summary", "audit"),
 }
 """The folders of commands that are not in this one."""

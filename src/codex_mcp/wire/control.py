@@ -16,6 +16,8 @@ PROTOCOL: Final = 1
 
 HELLO: Final = "control/hello"
 FOLLOW: Final = "control/follow"
+QUESTION: Final = "control/question"
+ANSWER: Final = "control/answer"
 EVENT: Final = "control/event"
 RESYNC: Final = "control/resync"
 
@@ -29,10 +31,17 @@ OTHER_PROTOCOL: Final = -32010
 HELLO_FIRST: Final = -32011
 NOT_ALLOWED: Final = -32012
 REFUSED_PEER: Final = -32013
+CHANGED: Final = -32014
+"""The question is another one than the digest says; `data` has the new digest."""
+UNAVAILABLE: Final = -32015
+"""The server does not hold its lease: nothing was decided."""
 
-AGENTS: Final = "agents"
 THREAD: Final = "thread:"
-"""Topics: all agents of the server, and what happens in one thread, named after the colon."""
+QUESTIONS: Final = "questions"
+"""Topics: what happens in one thread, named after the colon, and what Codex asks in any."""
+
+OPENED: Final = "question.opened"
+CLOSED: Final = "question.closed"
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
 """Of a message to a server."""
@@ -80,6 +89,85 @@ class AnyParams(Struct, frozen=True):
     meta: Meta | None = field(default=None, name="_meta")
 
 
+class Offer(Struct, frozen=True):
+    """A decision that can be made, and what it does, in words."""
+
+    decision: str
+    title: str
+
+
+class AskedOf(Struct, frozen=True):
+    client: str
+    since: float
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """How a question ended."""
+
+    state: str
+    decision: str
+    by: str
+    via: str
+    at: float
+    sentence: str
+
+
+class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What Codex asks. Times are seconds since 1970."""
+
+    id: str
+    kind: str
+    state: str
+    agent: str = ""
+    thread: str
+    principal: str
+    message: str
+    """All of it in words, without characters that a terminal would obey."""
+    fields: Mapping[str, object] = {}
+    """The same as data, by kind."""
+    offered: Sequence[Offer] = ()
+    """Empty if data is asked for."""
+    form: Mapping[str, object] | None = None
+    """The JSON Schema of the data that is asked for."""
+    reason: str = ""
+    asked_at: float
+    deadline: float | None = None
+    asked_of: Sequence[AskedOf] = ()
+    digest: str
+    receipt: Receipt | None = None
+
+
+class QuestionNamed(Struct, frozen=True):
+    id: str
+
+
+class Given(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer: one of the offered decisions, or the data that is asked for."""
+
+    decision: str | None = None
+    reason: str | None = None
+    content: dict[str, object] | None = None
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    id: str
+    digest: str
+    """Of what the giver was shown."""
+    key: str
+    """The same answer may be sent again with it."""
+    answer: Given
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    used: bool
+    state: str | None
+    decision: str
+    by: str
+    via: str
+    at: float | None
+    sentence: str
+
+
 class Follow(Struct, frozen=True):
     topics: Sequence[str]
 
@@ -90,12 +178,15 @@ class Followed(Struct, frozen=True, kw_only=True):
     at: str
     agents: Sequence[Mapping[str, object]] = ()
     """As the registry has them. Of a followed thread, its agent."""
+    questions: Sequence[Question] = ()
+    """The open ones, if they are followed."""
 
 
 class Event(Struct, frozen=True, kw_only=True):
     at: str
     topic: str
     kind: str
-    """`turn`, `item.started`, `item.text`, `item.ended`, `usage`, `plan`, `agent`, or `event` for others."""
-    data: Mapping[str, object]
-    """Of a thread: the `msg` of the `codex/event`. Of an agent: its row."""
+    """`turn`, `item.started`, `item.text`, `item.ended`, `usage`, `plan`, `agent`, `question.opened`,
+    `question.closed`, or `event` for others."""
+    data: Mapping[str, object] | Question
+    """Of a thread: the `msg` of the `codex/event`."""

@@ -43,6 +43,12 @@ def find_agent(folder: str, name: str) -> Agent | None:
     return next(iter(running or found), None)
 
 
+def server_names(folder: str) -> dict[str, str]:
+    """How a person knows the servers that run agents, by node."""
+    owners = [each.owner for each in agents_in(folder) if each.owner is not None]
+    return {owner.node: f"server process {owner.pid}" for owner in owners}
+
+
 def say_unknown(command: str, name: str, folder: str) -> None:
     known = "codex-mcp threads --all lists the agents"
     print(f"codex-mcp {command}: there is no agent {one_line(name)} in {folder}; {known}", file=sys.stderr)

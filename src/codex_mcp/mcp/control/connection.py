@@ -17,6 +17,7 @@ from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.mcp.control.following import Following
 from codex_mcp.mcp.control.inside import Inside
+from codex_mcp.mcp.control.questions import Questions
 from codex_mcp.mcp.eras import Handshake
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.session import ID_BYTES, Origin, Session
@@ -37,7 +38,15 @@ HELLO_PATIENCE: Final = 10.0
 """Seconds from connecting to `control/hello`."""
 
 READING: Final = frozenset(
-    {"ping", "tools/list", "resources/list", "resources/templates/list", "resources/read", control.FOLLOW}
+    {
+        "ping",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        control.FOLLOW,
+        control.QUESTION,
+    }
 )
 """What a connection that may only read may call, besides tools that change nothing."""
 
@@ -54,8 +63,14 @@ class Connection:
         self._sessions: dict[str, Session] = {}
         handlers = Handlers(self._request_received, self._notification_received)
         self._peer = Peer(watched(channel, "control"), handlers, max_requests=MOST_REQUESTS, pace=_no_pace)
-        self._following = Following(self._peer.notify, inside, self._may_see)
-        self._own = {control.HELLO: self._hello_received, control.FOLLOW: self._following.follow}
+        self._questions = Questions(inside, self._may_see)
+        self._following = Following(self._peer.notify, inside, self._questions, self._may_see)
+        self._own = {
+            control.HELLO: self._hello_received,
+            control.FOLLOW: self._following.follow,
+            control.QUESTION: self._questions.question,
+            control.ANSWER: self._answer_received,
+        }
 
     def __repr__(self) -> str:
         return f"<Connection {self._id} of {self._hello}>"
@@ -116,6 +131,10 @@ class Connection:
             )
         self._hello = hello
         return self._greeting(hello)
+
+    def _answer_received(self, request: Request) -> object:
+        assert self._hello is not None
+        return self._questions.answer(request, self._hello)
 
     def _check_allowed(self, request: Request) -> None:
         """Raises RequestFailed for what a connection that only reads may not do."""

@@ -1,4 +1,4 @@
-"""What one connection is told of the threads that it follows, as it happens."""
+"""What one connection is told of the threads and questions that it follows, as it happens."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from codex_mcp.base.futures import Waiter
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.control.inside import Inside
+from codex_mcp.mcp.control.questions import Questions
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.team.records.registry_text import entry_text
 from codex_mcp.team.roster import Member
@@ -34,8 +35,15 @@ ENDINGS: Final = (("_begin", "item.started"), ("_delta", "item.text"), ("_end", 
 
 
 class Following:
-    def __init__(self, notify: Callable[[str, object], None], inside: Inside, may_see: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        notify: Callable[[str, object], None],
+        inside: Inside,
+        questions: Questions,
+        may_see: Callable[[str], bool],
+    ) -> None:
         """`may_see` tells whether a principal's agents may be followed."""
+        self._questions = questions
         self._notify = notify
         self._inside = inside
         self._may_see = may_see
@@ -44,14 +52,15 @@ class Following:
 
     def follow(self, request: Request) -> object:
         asked = msgspec.json.decode(request.params, type=control.Follow)
-        members = {topic: self._member(topic) for topic in asked.topics}
-        if len(self._stops | members) > MOST_TOPICS:
+        members = {topic: self._member(topic) for topic in asked.topics if topic != control.QUESTIONS}
+        if len({*self._stops, *asked.topics}) > MOST_TOPICS:
             raise invalid_params(f"a connection can follow {MOST_TOPICS} topics")
-        for topic, member in members.items():
-            self._stops.get(topic, _nothing)()
-            self._stops[topic] = self._begin(topic, member)
+        for topic in asked.topics:
+            self._stops.pop(topic, _nothing)()
+            self._stops[topic] = self._begin(topic, members.get(topic))
         agents = [msgspec.json.decode(entry_text(member.record)) for member in members.values()]
-        return control.Followed(at=self._at(), agents=agents)
+        questions = self._questions.open_questions() if control.QUESTIONS in asked.topics else []
+        return control.Followed(at=self._at(), agents=agents, questions=questions)
 
     def stop(self) -> None:
         while self._stops:
@@ -60,7 +69,9 @@ class Following:
     def _member(self, topic: str) -> Member:
         """Raises RequestFailed."""
         if not topic.startswith(control.THREAD):
-            raise invalid_params(f"{topic[:100]} cannot be followed here; {control.THREAD}NAME can")
+            raise invalid_params(
+                f"{topic[:100]} cannot be followed here; {control.QUESTIONS} and {control.THREAD}NAME can"
+            )
         name = topic.removeprefix(control.THREAD)
         for member in self._inside.team.roster:
             agent = member.agent
@@ -68,7 +79,9 @@ class Following:
                 return member
         raise invalid_params(f"this server runs no agent {name[:100]}")
 
-    def _begin(self, topic: str, member: Member) -> Callable[[], None]:
+    def _begin(self, topic: str, member: Member | None) -> Callable[[], None]:
+        if member is None:
+            return self._questions.watch(lambda kind, question: self._tell(topic, kind, question))
         thread_id = (member.thread.id if member.thread is not None else member.thread_id) or member.agent.codex_id
         observers = self._inside.threads.observers
 
@@ -84,7 +97,7 @@ class Following:
 
         return stop
 
-    def _tell(self, topic: str, kind: str, data: Mapping[str, object]) -> None:
+    def _tell(self, topic: str, kind: str, data: Mapping[str, object] | control.Question) -> None:
         self._count += 1
         self._notify(control.EVENT, control.Event(at=self._at(), topic=topic, kind=kind, data=data))
 
