@@ -13,8 +13,8 @@ from codex_mcp.base.secrets.rules import Rule
 QUOTE: Final = r"\\{0,16}[\"']"
 """A quote, with the backslashes of JSON inside JSON."""
 
-IS: Final = rf"(?:{QUOTE})?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}"
-"""The text between a name and its value."""
+IS: Final = rf"(?:{QUOTE})?\]?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}(?:![\w:/]{{1,64}}\s{{1,8}})?"
+"""The text between a name and its value: also `environ['NAME'] = …`, and YAML with a kind (`NAME: !vault …`)."""
 
 TAIL: Final = (
     r"(?:[_-]?(?:base(?:64)?|b64|data|hex|pem|old|new|prev(?:ious)?|current|next|primary|secondary|default"
@@ -122,7 +122,42 @@ NAME: Final = (
 )
 """Of a setting: a telling word with something else before it."""
 
+TELLING: Final = (
+    r"(?:token|secret|passw(?:or)?d|passphrase|credentials?"
+    r"|(?:api|access|auth|private|secret|signing|encryption)[_-]?key)"
+)
+
+APART: Final = (
+    Rule(
+        "element",
+        ("token>", "secret>", "passwd>", "password>", "passphrase>", "credential>", "credentials>", "key>"),
+        rf"(?i:(?:token|secret|passw(?:or)?d|passphrase|credentials?|{_after(*KEY_KINDS)}key)>\s{{0,8}}"
+        r"(?P<secret>[^\s<>{$][^<>\n]{0,1024})(?=</))",
+    ),
+    Rule(
+        "name-and-value",
+        ("name", "key"),
+        rf"(?i:<START>(?:name|key)(?:{QUOTE})?\s{{0,8}}[:=]\s{{0,8}}(?:{QUOTE})?[\w.-]{{0,64}}?{TELLING}{TAIL}"
+        rf"(?:{QUOTE})?(?:\\{{1,16}}[nrt]|[\s,]){{1,32}}(?:{QUOTE})?value{IS}{VALUE})",
+    ),
+)
+"""Values that stand apart from their names: in XML, and in lists of variables."""
+
 COMMANDS: Final = (
+    Rule(
+        "set-call",
+        ("variable(", "setenv(", "putenv("),
+        rf"(?i:(?:variable|setenv|putenv)\({QUOTE}{NAME}{NEXT}{VALUE})",
+    ),
+    Rule("env", ("env",), rf"<START>ENV(?i:{BLANK}{NAME}{BLANK}{VALUE})"),
+    Rule(
+        "login",
+        ("cargo", "vault"),
+        rf"(?:cargo|vault)(?:{NEXT}-{{1,2}}[\w=:/.-]{{1,256}}){{0,4}}{NEXT}login(?:{NEXT}--registry{NEXT}{WORD})?{NEXT}"
+        r"(?P<secret>[\w.-]{16,})",
+    ),
+    Rule("az", ("az",), rf"<START>az{NEXT}login(?:{NEXT}{WORD}){{0,8}}?{NEXT}{DASH_P}"),
+    Rule("openssl", ("pass:",), r"(?<=[\s\"',=])pass:(?P<secret>[^\s\"'\\,;]{4,})"),
     Rule("set", ("set",), rf"(?i:set(?:env|x)?(?:{NEXT}-[a-z]{{1,8}})?{NEXT}{NAME}{NEXT}{VALUE})"),
     Rule("mysql", ("mysql", "mariadb"), rf"(?:mysql|mariadb)[\w-]{{0,16}}(?:{NEXT}{WORD}){{0,8}}?{NEXT}-p{VALUE}"),
     Rule("redis-cli", ("redis-cli",), rf"redis-cli(?:{NEXT}{WORD}){{0,8}}?{NEXT}-a{NEXT}{VALUE}"),
@@ -226,5 +261,5 @@ KNOWN: Final = (
 )
 """Tokens with a known prefix."""
 
-NAMED: Final = (*HEADERS, *VALUES, *COMMANDS, *ADDRESSES, SK)
+NAMED: Final = (*HEADERS, *VALUES, *APART, *COMMANDS, *ADDRESSES, SK)
 """Rules that also apply to short words."""
