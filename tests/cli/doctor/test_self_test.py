@@ -18,6 +18,7 @@ from tests.support.mail.folders import until
 HABITS = {
     "describes nothing": ("schema", "it does not describe its protocol"),
     "describes too deeply": ("schema", "the description of its protocol cannot be read"),
+    "describes without end": ("schema", "the description of its protocol cannot be read: it is longer than "),
     "lacks a method": ("schema", "it has no method turn/steer"),
     "dies": ("turn", "an agent did not answer"),
     "asks nobody": ("approval", "was not asked about once"),

@@ -244,6 +244,8 @@ async def check_schema(binary: Binary, environment: Mapping[str, str], place: Pl
         return f"it did not describe its protocol within {SCHEMA_PATIENCE:g} s"
     except (msgspec.MsgspecError, KeyError, AttributeError, TypeError, RecursionError) as exc:
         return f"the description of its protocol cannot be read: {exc}"
+    except OSError as exc:
+        return f"the description of its protocol cannot be read: {exc.strerror or exc}"
     finally:
         child.kill()
         await child.wait()
