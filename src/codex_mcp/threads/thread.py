@@ -117,7 +117,7 @@ class Thread:
         if not last:
             self._context.check_quota(spec)
         turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
-        self.own.make_way(self.current)
+        self.own.make_way(self.current, spec)
         host = self.current
         actions = self._queue.offer(turn.place, turn.when_read(None if last else host), last=last)
         self._turns[turn.place] = turn

@@ -45,6 +45,13 @@ async def with_nested_subagent(server: TeamServer, model: ScriptedModel) -> Json
     return arch
 
 
+async def with_goal_of_subagent(server: TeamServer, model: ScriptedModel) -> Json:
+    arch = await server.start("[[scene: goal_of_helper]]", identity="arch", background=True, model=NESTS)
+    await model.wait_for_gate("goal")
+    await model.wait_for_gate("parent")
+    return arch
+
+
 async def with_review(server: TeamServer, model: ScriptedModel) -> Json:
     await server.start("hello", identity="arch")
     asked = {"id": "arch", "prompt": "review it", "background": True}
@@ -53,7 +60,9 @@ async def with_review(server: TeamServer, model: ScriptedModel) -> Json:
     return review
 
 
-every_work = pytest.mark.parametrize("begin", [with_goal, with_subagent, with_nested_subagent, with_review])
+every_work = pytest.mark.parametrize(
+    "begin", [with_goal, with_subagent, with_nested_subagent, with_goal_of_subagent, with_review]
+)
 
 
 async def check_nothing_follows(server: TeamServer, model: ScriptedModel) -> None:

@@ -54,6 +54,21 @@ async def test_a_subagent_goes_on_no_longer(team: Team, how: str, parent: str, d
         assert requests_of(model, arch["threadId"]) == before
 
 
+@pytest.mark.parametrize("design", ["multi_agent_v1", "collaboration"])
+async def test_a_prompt_that_interrupts_stops_subagents_also_if_no_turn_runs(team: Team, design: str) -> None:
+    flags = ("-c", "features.multi_agent_v2=true") if design == "collaboration" else ()
+    async with team(*flags, script=OWN_TURNS) as (server, model):
+        model.release("parent")
+        arch = await server.start(f"[[scene: {design}]]", identity="arch")
+        await model.wait_for_gate("helper")
+        before = requests_of(model, arch["threadId"])
+        told = await server.reply("arch", "hello", when="interrupt")
+        assert (told["content"], [each["state"] for each in told["subagents"]]) == ("Hello.", ["idle"])
+        model.release("helper")
+        await fence(server)
+        assert requests_of(model, arch["threadId"]) == before + 1
+
+
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_goal_is_paused_after_a_restart_and_the_next_prompt_does_not_revive_it(
     team: Team, ending: signal.Signals

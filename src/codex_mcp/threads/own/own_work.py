@@ -16,7 +16,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.config.overrides import GOALS
 from codex_mcp.codex.conversation.goals import ACTIVE, nickname, order_goal
 from codex_mcp.codex.conversation.hidden_threads import used_by_hidden
-from codex_mcp.codex.core import Core, CoreError, GoalOrder, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import Core, CoreError, GoalOrder, ThreadSpec, TurnSpec, When
 from codex_mcp.codex.facts import (
     ApprovalReviewed,
     Fact,
@@ -82,7 +82,6 @@ class OwnWork:
         self.unasked = Unasked()
         self.subagents = Subagents()
         self._adopting = Adopting(self.unasked, queue, perform, self._new_turn, self._last_words)
-        self.make_way = self._adopting.make_way
         self.is_news = self._adopting.is_news
         self._largest = 0
         """Tokens of the largest request so far."""
@@ -134,6 +133,12 @@ class OwnWork:
         self.unasked.begin_stop()
         quiescing = self._tasks.spawn(self.quiesce(), name=f"what {self._host.id} does by itself")
         quiescing.add_done_callback(lambda _: self.unasked.end_stop())
+
+    def make_way(self, current: Turn | None, spec: TurnSpec) -> None:
+        """This prompt has come. One that interrupts stops sub-agents, too, also if no turn runs here."""
+        if spec.when is When.INTERRUPT and not self.unasked.is_quiet:
+            self.begin_quiesce()
+        self._adopting.make_way(current)
 
     def settle(self) -> None:
         """To be called when a turn of the thread has ended."""
@@ -298,9 +303,9 @@ class OwnWork:
         return f"Sub-agent {name} of {parent}" if name else ""
 
     async def prepare_prompt(self, turn: Turn) -> None:
-        """This prompt is about to be sent; one with a goal not before the last goal has been stopped."""
+        """This prompt is about to be sent, not before what was to be stopped has been: it may begin the same anew."""
+        await self.unasked.wait_for_stops()
         if turn.spec.goal is not None:
-            await self.unasked.wait_for_stops()
             self._ordering.add(turn)
             self._no_order.clear()
         turn.ask()

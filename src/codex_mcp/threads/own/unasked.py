@@ -43,6 +43,8 @@ class Unasked:
         """No prompt was sent since it was stopped."""
         self._to_pause: set[str] = set()
         """Threads whose goals count as paused, although Codex has not been told yet."""
+        self._refused: set[str] = set()
+        """Threads whose goals Codex does not pause; since the last prompt. Their turns are interrupted."""
         self._held: set[str] = set()
         """Threads whose goals count as active, although Codex was told that they are paused."""
         self._released: set[str] = set()
@@ -112,6 +114,8 @@ class Unasked:
         match goal.status:
             case "paused" if thread_id in self._held | self._released:
                 goal = replace(goal, status=ACTIVE)
+            case "active" if thread_id in self._refused:
+                goal = replace(goal, status=PAUSED)
             case "active":
                 self._released.discard(thread_id)
             case _:
@@ -126,8 +130,10 @@ class Unasked:
 
     def lost(self) -> None:
         """The core has ended, or has unloaded the thread."""
-        for kept in (self._goals, self._running, self._interrupted, self._to_pause, self._held, self._released):
+        for kept in (self._goals, self._running, self._interrupted, self._to_pause, self._refused):
             kept.clear()
+        self._held.clear()
+        self._released.clear()
         self._changed.set()
 
     @property
@@ -153,6 +159,7 @@ class Unasked:
     def prompted(self) -> None:
         """A prompt is sent to the thread: what it leads to is wanted."""
         self.is_stopped = False
+        self._refused.clear()
 
     def mark_paused(self) -> None:
         """Goals count as paused from now on; `pause` tells Codex."""
@@ -178,8 +185,9 @@ class Unasked:
             self._held.add(thread_id)
             self._released.discard(thread_id)
             async with self._one_at_a_time:
-                if thread_id in self._held:  # otherwise it was stopped, or has ended, meanwhile
-                    await self._tell(core, thread_id, PAUSED)
+                # Otherwise it was stopped, or has ended, meanwhile.
+                if thread_id in self._held and not await self._tell(core, thread_id, PAUSED):
+                    self._held.discard(thread_id)
 
     async def release(self, core: Core) -> None:
         """Let Codex begin the next turn of the goals that are held. A goal that it refuses to go on with is paused."""
@@ -204,7 +212,8 @@ class Unasked:
         while self._to_pause:
             thread_id = next(iter(self._to_pause))
             async with self._one_at_a_time:
-                await self._tell(core, thread_id, PAUSED)
+                if not await self._tell(core, thread_id, PAUSED):
+                    self._refused.add(thread_id)  # as that of a sub-agent of the second design
             self._to_pause.discard(thread_id)
         self._changed.set()
 
