@@ -22,7 +22,7 @@ from codex_mcp.mcp.schema.team_results import (
 )
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState, AgentStatus, AskedElsewhere, Owner
-from codex_mcp.threads.questions.questions import CommandQuestion, Method
+from codex_mcp.threads.questions.questions import CommandQuestion, Method, ServerQuestion
 from tests.support.core.questions import COMMAND, ask
 from tests.team.test_agent import agent
 
@@ -96,6 +96,39 @@ def test_a_listed_question_says_its_id_and_the_call_that_answers_it() -> None:
 def test_a_question_of_another_server_says_where_it_can_be_answered() -> None:
     told = listed_question({**ROW, "owner": {"pid": 7, "host": "h"}})
     assert told == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
+
+
+def test_a_form_says_its_fields_and_how_to_fill_it() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}, "zip": {"type": "string"}},
+        "required": ["city"],
+    }
+    question = ServerQuestion(
+        thread_id="t", turn_id="u", id="q", server_name="inner", mode="form", message="Where?", schema=schema
+    )
+    row = OpenApproval({"threadId": "t", "sessionId": "s"}, question).described()
+    assert (row["form"], row["decisions"]) == (schema, ["denied"])
+    text = listed_question(row)
+    assert text.startswith("session s asks: The MCP server inner asks: Where?")
+    assert 'answer with codex_approvals {"id": "q", "content": {"city": …}}' in text
+    assert '\n  content: "city" (one of: Oslo, Rome) (required), "zip"' in text
+
+
+def test_a_page_to_open_is_named() -> None:
+    question = ServerQuestion(
+        thread_id="t", turn_id="u", server_name="inner", mode="url", message="Sign in", url="https://example.com/\u202e"
+    )
+    row = OpenApproval({"threadId": "t"}, question).described()
+    assert (row["url"], row["decisions"]) == ("https://example.com/\u202e", ["approved", "denied"])
+    text = listed_question(row)
+    assert text.startswith("thread t asks: ")
+    assert "\n  the page to open: https://example.com/\\u{202e}" in text
+
+
+def test_the_answer_to_a_session_is_collected_by_its_thread() -> None:
+    answered = checked(approvals_result([], answered=Answered("a", {"threadId": "t"})), catalogue.CODEX_APPROVALS)
+    assert answered == 'Answered a. Collect the agent\'s answer with codex_wait {"threadIds": ["t"]}.'
 
 
 def test_a_decision_that_saves_a_rule_says_which() -> None:
