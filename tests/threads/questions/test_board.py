@@ -129,6 +129,13 @@ def test_of_too_many_receipts_the_oldest_is_forgotten_and_no_open_question_is() 
     ]
 
 
+def test_receipts_of_large_questions_are_forgotten_earlier_and_the_newest_is_kept() -> None:
+    entries = Entries(most_bytes=1)
+    for number in (1, 2, 3):
+        closed(entries, number, float(number))
+    assert [entries.find(f"turn/question-{number}", 3.0) is not None for number in (1, 2, 3)] == [False, False, True]
+
+
 def test_the_digest_is_of_what_is_asked_and_not_of_its_id() -> None:
     assert isinstance(QUESTION, CommandQuestion)
     assert digest_of(replace(QUESTION, id="a/question-1")) == digest_of(replace(QUESTION, id="b/question-2"))

@@ -31,6 +31,9 @@ KEPT: Final = 86_400.0
 MOST_KEPT: Final = 10_000
 """Receipts; beyond it the oldest is forgotten. An agent may ask hundreds of times in a turn."""
 
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of the questions that receipts are for: a patch may be large. The newest one is kept, whatever its size."""
+
 DIGEST_BYTES: Final = 16
 
 
@@ -138,8 +141,11 @@ class Changed(Struct, frozen=True):
 
 
 def digest_of(question: Question) -> str:
-    shown = [question.kind, asdict(replace(question, id=""))]
-    return hashlib.blake2b(msgspec.json.encode(shown), digest_size=DIGEST_BYTES).hexdigest()
+    return hashlib.blake2b(_encoded(replace(question, id="")), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _encoded(question: Question) -> bytes:
+    return msgspec.json.encode([question.kind, asdict(question)])
 
 
 def turn_of(question_id: str) -> str:
@@ -170,9 +176,13 @@ UNKNOWN: Final = "No question {} is known here."
 class Entries:
     """The questions of a server, open and closed."""
 
-    def __init__(self, kept: float = KEPT, most: int = MOST_KEPT) -> None:
+    def __init__(self, kept: float = KEPT, most: int = MOST_KEPT, most_bytes: int = MOST_BYTES) -> None:
         self._kept = kept
         self._most = most
+        self._most_bytes = most_bytes
+        self._sizes: dict[str, int] = {}
+        """Of the closed ones."""
+        self._bytes = 0
         self._open: dict[str, Entry] = {}
         self._closed: OrderedDict[str, Entry] = OrderedDict()
 
@@ -194,6 +204,8 @@ class Entries:
         if entry is None:
             return None
         closed = self._closed[question_id] = replace(entry, receipt=receipt, asked_of=())
+        size = self._sizes[question_id] = len(_encoded(entry.question))
+        self._bytes += size
         self._forget(receipt.at)
         return closed
 
@@ -208,9 +220,11 @@ class Entries:
         while self._closed:
             receipt = next(iter(self._closed.values())).receipt
             assert receipt is not None
-            if len(self._closed) <= self._most and now - receipt.at < self._kept:
+            fits = len(self._closed) <= self._most and (self._bytes <= self._most_bytes or len(self._closed) == 1)
+            if fits and now - receipt.at < self._kept:
                 return
-            self._closed.popitem(last=False)
+            forgotten, _ = self._closed.popitem(last=False)
+            self._bytes -= self._sizes.pop(forgotten)
 
 
 def verdict_on(entry: Entry | None, question_id: str, answer: Answer, key: str, now: float) -> Verdict:
