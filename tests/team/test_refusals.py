@@ -21,7 +21,7 @@ ASKED = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
         (refusals.closed(agent()), Why.CLOSED, '"codex_id": "codex:0123456789ab"'),
         (refusals.too_many(3), Why.TOO_MANY, "max_concurrent_threads"),
         (refusals.owned_elsewhere(agent(), NODE), Why.OWNED_ELSEWHERE, "process 7 on h"),
-        (refusals.asked_elsewhere(ASKED), Why.OWNED_ELSEWHERE, "process 7 on h. Answer it there"),
+        (refusals.asked_elsewhere(ASKED, "it sleeps"), Why.OWNED_ELSEWHERE, "process 7 on h. It could not be answered"),
         (refusals.paused(agent(), "it rests"), Why.PAUSED, "it rests"),
         (refusals.queue_full(agent(), 2), Why.BUSY, "2 more prompts"),
         (refusals.lost(agent()), Why.LOST, "Continue the agent there"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -142,6 +142,8 @@ class AskedElsewhere(Struct, frozen=True):
     agent: Agent
     owner: Owner
     question: str
+    answers: Mapping[str, object] = {}
+    """How it can be answered; empty if a server of an earlier version has written it."""
 
 
 def inactive(agent: Agent) -> Agent:

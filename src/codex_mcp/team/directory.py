@@ -141,7 +141,7 @@ class Directory:
             return []
         ours = {member.agent.codex_id for member in self.roster}
         return [
-            AskedElsewhere(each.id, agent, agent.owner, each.question)
+            AskedElsewhere(each.id, agent, agent.owner, each.question, each.answers)
             for each in questions
             if (agent := agents.get(each.codex_id)) and agent.owner is not None and agent.codex_id not in ours
         ]

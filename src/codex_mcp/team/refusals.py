@@ -108,11 +108,13 @@ def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
     return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, pid=node.pid, host=node.host)
 
 
-def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
+def asked_elsewhere(asked: AskedElsewhere, why: str) -> TeamRefused:
+    """`why` the server that runs the agent could not be given the answer."""
     agent, owner = asked.agent, asked.owner
     text = (
         f"Question {asked.id} was asked by agent {agent.identity} ({agent.codex_id}), which another server runs: "
-        f"process {owner.pid} on {owner.host}. Answer it there with codex_approvals; this server cannot."
+        f"process {owner.pid} on {owner.host}. It could not be answered from here: {why}. Answer it there with "
+        "codex_approvals, or in a terminal with codex-mcp approvals."
     )
     return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, pid=owner.pid, host=owner.host)
 

@@ -100,6 +100,10 @@ class Team:
         threads.listen(self.work)
         threads.listen(self.injection)
 
+    @property
+    def state_dir(self) -> str:
+        return self._settings.state_dir
+
     def switch_mail(self, member: Member, *, on: bool) -> None:
         """Give an agent its mail as prompts from now on, or not any longer. Raises Refused."""
         if on and not self._settings.auto_mail:

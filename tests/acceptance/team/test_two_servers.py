@@ -54,7 +54,7 @@ async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_b
         assert len(model.requests) == 3
 
 
-async def test_what_an_agent_of_the_other_server_asks_is_seen_and_only_its_own_server_takes_the_answer(
+async def test_what_an_agent_of_the_other_server_asks_is_seen_and_its_server_gets_the_answer(
     team: Team,
 ) -> None:
     deaf = {"script": TEAM_SCRIPT, "elicitation": False}
@@ -71,10 +71,19 @@ async def test_what_an_agent_of_the_other_server_asks_is_seen_and_only_its_own_s
         }
         assert (await other.status())["pending_approvals"] == 0
         answer = {"id": question["id"], "decision": "approved"}
+        os.kill(one.process.pid, signal.SIGSTOP)
         told = refusal(await other.run("codex_approvals", answer))
+        os.kill(one.process.pid, signal.SIGCONT)
         assert f"agent arch ({arch['codex_id']}), which another server runs: process {one.process.pid} on" in told
+        assert f"server process {one.process.pid} does not answer" in told
         assert await approvals(one) == [question]
-        assert structured(await one.run("codex_approvals", answer))["answered"] == question["id"]
+        wrong = refusal(await other.run("codex_approvals", answer | {"decision": "approved_mcp_policy_amendment"}))
+        assert "the answer was not used" in wrong
+        assert structured(await other.run("codex_approvals", answer))["answered"] == question["id"]
+        decided = [entry for entry in one.audit() if entry["event"] == "approval"]
+        assert [(entry["what"], entry["by"], entry["via"]) for entry in decided] == [
+            ("approved", "tests", "codex_approvals")
+        ]
         (finished,) = structured(await one.run("codex_wait", {"ids": ["arch"]}))["finished"]
         assert finished["content"] == "It ran."
         while await approvals(other):

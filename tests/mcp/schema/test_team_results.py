@@ -79,9 +79,18 @@ def test_a_question_of_another_servers_agent_says_where_alone_it_can_be_answered
     assert isinstance(structured, dict)
     (row,) = structured["approvals"]
     assert (row["owner"], "decisions" in row) == ({"pid": 7, "host": "h"}, False)
+    known = replace(asked, answers={"decisions": ["approved", "denied"]})
+    text = checked(approvals_result([], [known]), catalogue.CODEX_APPROVALS)
+    assert 'answer with codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
+    assert text.endswith("\n  its server, process 7 on h, gets the answer")
 
 
-ROW = {"id": "turn/question-1", "identity": "arch", "question": "May I?", "decisions": ["approved", "denied"]}
+ROW: dict[str, object] = {
+    "id": "turn/question-1",
+    "identity": "arch",
+    "question": "May I?",
+    "decisions": ["approved", "denied"],
+}
 
 
 def test_a_listed_question_says_its_id_and_the_call_that_answers_it() -> None:
@@ -94,7 +103,9 @@ def test_a_listed_question_says_its_id_and_the_call_that_answers_it() -> None:
 
 
 def test_a_question_of_another_server_says_where_it_can_be_answered() -> None:
-    told = listed_question({**ROW, "owner": {"pid": 7, "host": "h"}})
+    owner = {"owner": {"pid": 7, "host": "h"}}
+    assert listed_question(ROW | owner) == listed_question(ROW) + "\n  its server, process 7 on h, gets the answer"
+    told = listed_question(ROW | owner | {"decisions": []})
     assert told == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
 
 

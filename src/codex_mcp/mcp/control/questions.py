@@ -23,7 +23,9 @@ from codex_mcp.wire.jsonrpc import Request
 
 HOLDING: Final = "holding"
 
-PROGRAMS: Final = {"dashboard": Via.PAGE, "codex_approvals": Via.CODEX_APPROVALS}
+CODEX_APPROVALS: Final = "codex_approvals"
+
+PROGRAMS: Final = {"dashboard": Via.PAGE, CODEX_APPROVALS: Via.CODEX_APPROVALS}
 """By what program an answer comes; any other is one in a terminal."""
 
 NOT_SHOWN: Final = ("id", "thread_id", "turn_id", "is_old")

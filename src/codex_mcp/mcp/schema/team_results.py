@@ -255,10 +255,9 @@ def approvals_result(
 
 def listed_question(row: Mapping[str, object]) -> str:
     asks = f"{_asker(row)} asks: {row['question']}"
-    owner = row.get("owner")
-    if isinstance(owner, Mapping):
+    owner, decisions = row.get("owner"), row.get("decisions")
+    if isinstance(owner, Mapping) and not decisions:
         return f"{asks}\n  can be answered only at its own server, process {owner['pid']} on {owner['host']}"
-    decisions = row["decisions"]
     words = list(map(str, decisions)) if isinstance(decisions, Sequence) else []
     fields = _fields(row)
     answer = f'codex_approvals {{"id": "{row["id"]}", "decision": "{words[0] if words else "denied"}"}}'
@@ -268,8 +267,11 @@ def listed_question(row: Mapping[str, object]) -> str:
     saved = [f"\n  {word}: {what}" for word, what in rules.items()] if isinstance(rules, Mapping) else []
     data = [f"\n  content: {', '.join(fields.values())}"] if fields else []
     opened = [f"\n  the page to open: {one_line(str(row['url']))}"] if "url" in row else []
+    by = _map(owner)
+    runs = [f"\n  its server, process {by['pid']} on {by['host']}, gets the answer"] if by else []
+    told = '; "denied" takes a "reason", which the agent is told' if "denied" in words else ""
     return f"{asks}\n  question id: {row['id']}\n  answer with {answer}\n  decisions: {', '.join(words)}" + "".join(
-        ['; "denied" takes a "reason", which the agent is told' if "denied" in words else "", *saved, *data, *opened]
+        [told, *saved, *data, *opened, *runs]
     )
 
 
@@ -293,12 +295,12 @@ def _fields(row: Mapping[str, object]) -> dict[str, str]:
 
 
 def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
-    # Without decisions, because it cannot be answered here.
     return {
         "id": asked.id,
         "codex_id": asked.agent.codex_id,
         "identity": asked.agent.identity,
         "question": asked.question,
+        **asked.answers,
         "owner": _owner(asked.owner),
     }
 

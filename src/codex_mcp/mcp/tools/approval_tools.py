@@ -21,6 +21,7 @@ from codex_mcp.mcp.schema.team_results import (
 )
 from codex_mcp.mcp.tools.dispatch import Bodies
 from codex_mcp.team import refusals
+from codex_mcp.team.agent import AskedElsewhere
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.answers import NOT_DECIDED, Given, decision_in
@@ -29,6 +30,7 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 
 LISTS: Final = "codex_approvals without arguments lists those that are."
+OTHERS: Final = LISTS[0].upper() + LISTS[1:]
 
 
 class ApprovalTools:
@@ -89,13 +91,29 @@ class ApprovalTools:
             return await self._answered(call, arguments, entry)
         for asked in await self._team.directory.asked_elsewhere(call.principal):
             if asked.id == arguments.id:
-                raise refusals.asked_elsewhere(asked)
+                return await self._answered_elsewhere(call, arguments, asked)
         raise BadArguments(f"No question {arguments.id} is open; {LISTS}")
+
+    async def _answered_elsewhere(self, call: Call, arguments: ApprovalsArguments, asked: AskedElsewhere) -> Result:
+        """The server that runs the agent decides; to it, we are a client of this call's principal."""
+        from codex_mcp.control.failures import CannotReach  # noqa: PLC0415  few calls need these
+        from codex_mcp.mcp.control.elsewhere import given_elsewhere  # noqa: PLC0415  see above
+
+        given = Given(arguments.decision, arguments.reason, arguments.content)
+        try:
+            verdict = await given_elsewhere(self._team.state_dir, asked, given, call.principal, call.client_name)
+        except CannotReach as exc:
+            raise refusals.asked_elsewhere(asked, str(exc)) from exc
+        if not verdict.used:
+            raise BadArguments(f"No question {asked.id} is open any more. {verdict.sentence} {OTHERS}")
+        done = {"request_id": call.label, "what": verdict.decision, "by": verdict.by or None, "via": verdict.via}
+        self._team.work.audit(asked.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
+        return await self._result(call.principal, Answered(asked.id, agent_names(asked.agent)))
 
     async def _answered(self, call: Call, arguments: ApprovalsArguments, entry: Entry) -> Result:
         if entry.receipt is not None:
             told = closing(entry.receipt, self._threads.board.now())
-            raise BadArguments(f"No question {entry.id} is open any more. {told} {LISTS[0].upper()}{LISTS[1:]}")
+            raise BadArguments(f"No question {entry.id} is open any more. {told} {OTHERS}")
         thread = next((each for each in self._threads.of(call.principal) if each.turn_named(turn_of(entry.id))), None)
         if thread is None or all(each.question.id != entry.id for each in self._of(thread)):  # its client is asked
             raise BadArguments(f"No question {entry.id} is open; {LISTS}")

@@ -55,6 +55,16 @@ class OpenQuestion(Struct, frozen=True):
     id: str
     codex_id: str
     question: str
+    decisions: tuple[str, ...] = ()
+    rules: Mapping[str, str] | None = None
+    form: Mapping[str, object] | None = None
+    url: str | None = None
+
+    @property
+    def answers(self) -> dict[str, object]:
+        """How it can be answered, as the server that runs its agent has described it."""
+        said = {"decisions": list(self.decisions) or None, "rules": self.rules, "form": self.form, "url": self.url}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 class JournalEntry(Struct, frozen=True):
