@@ -11,7 +11,7 @@ import pytest
 from codex_mcp.base.settings.environments import Environment
 from codex_mcp.codex import environments as module
 from codex_mcp.codex.core import CoreError, CoreLost
-from codex_mcp.codex.environments import CoreEnvironments, Door, reach_directly
+from codex_mcp.codex.environments import CoreEnvironments, Entrance, reach_directly
 from tests.support.patience import PATIENCE
 
 KNOWN = {name: Environment(name, f"ws://{name}") for name in ("one", "two", "exec-server")}
@@ -28,9 +28,9 @@ class Scene:
         self.environments = CoreEnvironments(KNOWN, self.reach, self.ask)
 
     @contextlib.asynccontextmanager
-    async def reach(self, environment: Environment) -> AsyncIterator[Door]:
+    async def reach(self, environment: Environment) -> AsyncIterator[Entrance]:
         self.told.append(f"open {environment.name}")
-        yield Door(environment.url, "token", lambda: self.problem)
+        yield Entrance(environment.url, "token", lambda: self.problem)
         self.told.append(f"close {environment.name}")
         self.closed.set()
 
@@ -166,8 +166,8 @@ async def test_a_way_that_cannot_be_closed_holds_nothing_up(
     monkeypatch.setattr(module, "CLOSING_SECONDS", 0.01)
 
     @contextlib.asynccontextmanager
-    async def stuck(environment: Environment) -> AsyncIterator[Door]:
-        yield Door(environment.url)
+    async def stuck(environment: Environment) -> AsyncIterator[Entrance]:
+        yield Entrance(environment.url)
         await asyncio.Event().wait()
 
     environments = CoreEnvironments(KNOWN, stuck, Scene().ask)

@@ -15,7 +15,7 @@ from codex_mcp.git.changes import Kind, lines_of, read_changes
 from codex_mcp.git.diffs import Wanted, diff_of, remote_commit
 from codex_mcp.git.looking import MOST_FILES, changed_since, work_since
 from codex_mcp.git.running import Git, GitFailed
-from codex_mcp.git.start import Start
+from codex_mcp.git.start import StartPoint
 from codex_mcp.mcp.tools.review_checks import check_review
 from codex_mcp.wire.app.requests import BaseBranch, UncommittedChanges
 from tests.support.repositories import commit, git, repository
@@ -33,24 +33,24 @@ def checkout(tmp_path: Path) -> Path:
     return root
 
 
-def begun(checkout: Path) -> Start:
+def begun(checkout: Path) -> StartPoint:
     """A turn begins, some time after the last change: file times are counted in steps of some milliseconds."""
     position = position_of(str(checkout / "."))
     assert position is not None
     latest = max(os.lstat(path).st_ctime_ns for path in checkout.rglob("*") if ".git" not in path.parts)
-    return Start(position, max(time.time_ns(), latest) + 50_000_000)
+    return StartPoint(position, max(time.time_ns(), latest) + 50_000_000)
 
 
-def home_of(start: Start) -> str:
+def home_of(start: StartPoint) -> str:
     """Codex's home, beside the checkout."""
     return f"{start.position.root}/../home"
 
 
-def changes(start: Start) -> dict[bytes, tuple[str, int | None, int | None]]:
+def changes(start: StartPoint) -> dict[bytes, tuple[str, int | None, int | None]]:
     return {each.path: (each.kind, each.added, each.removed) for each in changed_since(start, home_of(start)).files}
 
 
-def until(start: Start) -> None:
+def until(start: StartPoint) -> None:
     """Let the clock pass the beginning of the turn."""
     while time.time_ns() < start.at:
         os.sched_yield()
@@ -94,7 +94,7 @@ def test_a_long_list_is_cut(checkout: Path) -> None:
 
 def test_without_a_commit_only_new_files_are_found(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    start = begun(tmp_path) if any(tmp_path.glob("[!.]*")) else Start(position_of(str(tmp_path)), 0)  # type: ignore[arg-type]
+    start = begun(tmp_path) if any(tmp_path.glob("[!.]*")) else StartPoint(position_of(str(tmp_path)), 0)  # type: ignore[arg-type]
     (tmp_path / "a").write_text("x\n")
     assert changes(start) == {b"a": ("add", 1, 0)}
 

@@ -12,7 +12,7 @@ from codex_mcp.git.looking import changed_since, work_since
 from codex_mcp.git.making import Asked, make
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.removing import close, inspect, open_again
-from codex_mcp.git.start import Start
+from codex_mcp.git.start import StartPoint
 from tests.support.opened_files import opened_files
 from tests.support.repositories import agents_commit, agents_git, git, repository
 
@@ -49,7 +49,7 @@ def test_of_an_agent_s_repository_only_references_logs_and_objects_are_opened(tm
     with opened_files(own) as opened:
         publish(worktree)
         inspect(worktree)
-        changed_since(Start(position, 0), home)
+        changed_since(StartPoint(position, 0), home)
         work_since(tree, worktree.base, home)
         diff_of(tree, Wanted(worktree.base), 1 << 20, home)
         for words in ("status", "log -p --all", "stash list", "diff HEAD", "add -A", "reset -q", "fsck"):

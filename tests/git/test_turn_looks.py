@@ -7,7 +7,7 @@ from pathlib import Path
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.codex.facts import FileChange
 from codex_mcp.git.turn_looks import TurnLooks
-from codex_mcp.git.worktree import Work
+from codex_mcp.git.worktree import WorkDone
 from tests.support.repositories import repository
 
 
@@ -21,7 +21,7 @@ async def test_a_turn_that_begins_while_git_looks_at_the_one_before_makes_its_fi
     first, second = Turn(), Turn()
     found: list[FileChange] = []
 
-    def looked(files: Iterable[FileChange], _work: Work | None, warning: str | None) -> None:
+    def looked(files: Iterable[FileChange], _work: WorkDone | None, warning: str | None) -> None:
         assert warning is None
         found.extend(files)
 

@@ -7,37 +7,37 @@ from codex_mcp.relay.admission import (
     MAX_PENDING,
     MAX_STREAMS,
     REMEMBERED,
-    Admission,
-    Verdict,
+    StreamAdmission,
+    StreamVerdict,
 )
 
 
 def test_an_echo_is_ignored_and_a_replay_refused() -> None:
-    admission = Admission()
-    assert admission.handshake_received("a") is Verdict.ACCEPTED
-    assert admission.handshake_received("a") is Verdict.ECHO
+    admission = StreamAdmission()
+    assert admission.handshake_received("a") is StreamVerdict.ACCEPTED
+    assert admission.handshake_received("a") is StreamVerdict.ECHO
     admission.validated("a")
-    assert admission.handshake_received("a") is Verdict.ECHO
+    assert admission.handshake_received("a") is StreamVerdict.ECHO
     admission.ended("a")
-    assert admission.handshake_received("a") is Verdict.REPLAY
+    assert admission.handshake_received("a") is StreamVerdict.REPLAY
 
 
 def test_pending_handshakes_and_streams_are_limited() -> None:
-    admission = Admission()
+    admission = StreamAdmission()
     for number in range(MAX_STREAMS):
-        assert admission.handshake_received(str(number)) is Verdict.ACCEPTED
+        assert admission.handshake_received(str(number)) is StreamVerdict.ACCEPTED
         admission.validated(str(number))
-    assert admission.handshake_received("more") is Verdict.FULL
+    assert admission.handshake_received("more") is StreamVerdict.FULL
     admission.ended("0")
-    assert admission.handshake_received("more") is Verdict.ACCEPTED
-    waiting = Admission()
+    assert admission.handshake_received("more") is StreamVerdict.ACCEPTED
+    waiting = StreamAdmission()
     for number in range(MAX_PENDING):
-        assert waiting.handshake_received(str(number)) is Verdict.ACCEPTED
-    assert waiting.handshake_received("more") is Verdict.FULL
+        assert waiting.handshake_received(str(number)) is StreamVerdict.ACCEPTED
+    assert waiting.handshake_received("more") is StreamVerdict.FULL
 
 
 def test_a_stream_that_ended_before_it_was_validated_is_not_opened() -> None:
-    admission = Admission()
+    admission = StreamAdmission()
     admission.handshake_received("a")
     assert admission.ended("a")
     assert not admission.validated("a")
@@ -46,12 +46,12 @@ def test_a_stream_that_ended_before_it_was_validated_is_not_opened() -> None:
 
 
 def test_the_ids_of_ended_streams_are_limited() -> None:
-    admission = Admission()
+    admission = StreamAdmission()
     for number in range(REMEMBERED + 1):
         admission.handshake_received(str(number))
         admission.ended(str(number))
-    assert admission.handshake_received("0") is Verdict.ACCEPTED
-    assert admission.handshake_received("1") is Verdict.REPLAY
+    assert admission.handshake_received("0") is StreamVerdict.ACCEPTED
+    assert admission.handshake_received("1") is StreamVerdict.REPLAY
 
 
 events = st.tuples(st.sampled_from(["handshake", "validated", "ended"]), st.integers(0, 200))
@@ -59,7 +59,7 @@ events = st.tuples(st.sampled_from(["handshake", "validated", "ended"]), st.inte
 
 @given(st.lists(events, max_size=400))
 def test_the_limits_hold_in_any_life(life: list[tuple[str, int]]) -> None:
-    admission = Admission()
+    admission = StreamAdmission()
     for event, number in life:
         match event:
             case "handshake":

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from codex_mcp.rendezvous.grants import Grant, is_environment_id, parse_token_file
+from codex_mcp.rendezvous.grants import ExecutorGrant, is_environment_id, parse_token_file
 
 TOKEN = "a-token-that-is-long-enough"
 
@@ -16,22 +16,22 @@ def test_a_line_names_a_principal_its_token_and_its_grants() -> None:
     assert parsed.tokens == {
         hashlib.sha256(text.encode()).digest(): name for text, name in ((TOKEN, "ci"), (TOKEN + "2", "alice"))
     }
-    assert parsed.grants == {"ci": Grant(("build-*",)), "alice": Grant(("mine",), ("build-*", "mine"))}
+    assert parsed.grants == {"ci": ExecutorGrant(("build-*",)), "alice": ExecutorGrant(("mine",), ("build-*", "mine"))}
 
 
 def test_two_lines_of_one_principal_add_up() -> None:
     parsed = parse_token_file(f"ci {TOKEN} register=a\nci {TOKEN}2 reach=b\n")
-    assert parsed.grants["ci"] == Grant(("a",), ("b",))
+    assert parsed.grants["ci"] == ExecutorGrant(("a",), ("b",))
     assert len(parsed.tokens) == 2
 
 
 def test_patterns_decide_who_may_do_what() -> None:
-    grant = Grant(("build-*",), ("build-?", "mine"))
+    grant = ExecutorGrant(("build-*",), ("build-?", "mine"))
     assert grant.may_register("build-7")
     assert not grant.may_register("mine")
     assert grant.may_reach("mine")
     assert not grant.may_reach("build-10")
-    assert not Grant().may_reach("anything")
+    assert not ExecutorGrant().may_reach("anything")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from codex_mcp.relay.bodies import OFFLINE, SUPERSEDED, Connect, Connected, Regi
 from codex_mcp.relay.handshake import PROFILE
 from codex_mcp.relay.keys import public_key_object
 from codex_mcp.rendezvous import registry as module
-from codex_mcp.rendezvous.grants import Grant
+from codex_mcp.rendezvous.grants import ExecutorGrant
 from codex_mcp.rendezvous.registry import FORGOTTEN_AFTER, Asking, Registry, RegistryError
 from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.rendezvous.tickets import (
@@ -26,9 +26,9 @@ KEY = bytes(32)
 EXECUTOR = public_key_object(private_keys("executor").public)
 HARNESS = public_key_object(private_keys("harness").public)
 GRANTS = {
-    "alice": Grant(("alice-*",), ("alice-*", "build-*")),
-    "bob": Grant(("bob-*", "build-*", "no/id"), ("bob-*",)),
-    "ci": Grant(("build-*",)),
+    "alice": ExecutorGrant(("alice-*",), ("alice-*", "build-*")),
+    "bob": ExecutorGrant(("bob-*", "build-*", "no/id"), ("bob-*",)),
+    "ci": ExecutorGrant(("build-*",)),
 }
 
 
@@ -45,7 +45,7 @@ def registered(
 class Watched(Registry):
     """With its routes, where executors come and go."""
 
-    def __init__(self, key: bytes = KEY, grants: Mapping[str, Grant] = GRANTS) -> None:
+    def __init__(self, key: bytes = KEY, grants: Mapping[str, ExecutorGrant] = GRANTS) -> None:
         self.routes = Routes()
         super().__init__(key, grants, self.routes)
 

@@ -16,12 +16,12 @@ from codex_mcp.rendezvous.routes import (
     TOO_MANY,
     UNKNOWN,
     Outgoing,
-    Owner,
     Routes,
+    StreamOwner,
 )
 
 EXECUTOR, HARNESS, OTHER = 1, 2, 3
-ALICE, BOB = Owner("alice", "sha256:a"), Owner("bob", "sha256:b")
+ALICE, BOB = StreamOwner("alice", "sha256:a"), StreamOwner("bob", "sha256:b")
 
 
 def frame(body: Body, stream_id: str = "s", ack: int = 0) -> bytes:
@@ -246,7 +246,7 @@ def test_a_frame_only_ever_reaches_its_owner(life: list[tuple[str, int]]) -> Non
     routes = Routes()
     routes.executor_arrived("r", EXECUTOR)
     here: dict[int, int] = {}
-    owners: dict[int, Owner] = {}
+    owners: dict[int, StreamOwner] = {}
     is_there = True
     for now, (event, number) in enumerate(life):
         outgoing: list[Outgoing] = []

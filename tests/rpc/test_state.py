@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from codex_mcp.rpc.state import OpenCalls, Verdict
+from codex_mcp.rpc.state import Acceptance, OpenCalls
 from codex_mcp.wire.jsonrpc import Id
 
 MAX_THEIRS = 3
@@ -26,25 +26,25 @@ def test_an_answer_to_nothing_settles_nothing() -> None:
 def test_an_id_is_a_duplicate_until_it_is_answered() -> None:
     calls = OpenCalls(MAX_THEIRS)
     assert [calls.accept(1), calls.accept(1), calls.accept("1")] == [
-        Verdict.ACCEPTED,
-        Verdict.DUPLICATE,
-        Verdict.ACCEPTED,
+        Acceptance.ACCEPTED,
+        Acceptance.DUPLICATE,
+        Acceptance.ACCEPTED,
     ]
-    assert [calls.answered(1), calls.answered(1), calls.accept(1)] == [True, False, Verdict.ACCEPTED]
+    assert [calls.answered(1), calls.answered(1), calls.accept(1)] == [True, False, Acceptance.ACCEPTED]
 
 
 def test_no_more_requests_run_than_may() -> None:
     calls = OpenCalls(1)
-    assert [calls.accept(1), calls.accept(2)] == [Verdict.ACCEPTED, Verdict.TOO_MANY]
+    assert [calls.accept(1), calls.accept(2)] == [Acceptance.ACCEPTED, Acceptance.TOO_MANY]
     calls.answered(1)
-    assert calls.accept(2) is Verdict.ACCEPTED
+    assert calls.accept(2) is Acceptance.ACCEPTED
 
 
 def test_who_stops_accepting_may_still_ask_and_answer() -> None:
     calls = OpenCalls(MAX_THEIRS)
     calls.accept(1)
     calls.stop_accepting()
-    assert calls.accept(2) is Verdict.CLOSING
+    assert calls.accept(2) is Acceptance.CLOSING
     assert calls.answered(1)
     assert not calls.closed
     assert calls.settle(calls.open())
@@ -56,7 +56,7 @@ def test_at_the_end_we_learn_who_waits_in_vain_once() -> None:
     waiting = [calls.open(), calls.open()]
     assert [calls.close(), calls.close()] == [waiting, []]
     assert calls.closed
-    assert calls.accept(5) is Verdict.CLOSING
+    assert calls.accept(5) is Acceptance.CLOSING
     assert calls.answered("theirs")
 
 
@@ -93,10 +93,10 @@ class Conversation(RuleBasedStateMachine):
     @rule(number=st.integers(0, 4) | st.sampled_from(["0", "1"]))
     def hear_request(self, number: Id) -> None:
         verdict = self.calls.accept(number)
-        assert (verdict is Verdict.ACCEPTED) == (
+        assert (verdict is Acceptance.ACCEPTED) == (
             not self.calls.closing and number not in self.theirs and len(self.theirs) < MAX_THEIRS
         )
-        if verdict is Verdict.ACCEPTED:
+        if verdict is Acceptance.ACCEPTED:
             self.theirs.add(number)
 
     @rule(number=st.integers(0, 4) | st.sampled_from(["0", "1"]))

@@ -13,7 +13,7 @@ from codex_mcp.base.settings.sessions import SessionSettings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.sessions.locks import SessionLocks
 from codex_mcp.sessions.session import Key, Resumed
-from codex_mcp.sessions.sessions import NamedSessions, Order, Use
+from codex_mcp.sessions.sessions import NamedSessions, Order, SessionTurn
 from codex_mcp.sessions.store import DATABASE
 from codex_mcp.state.embedded import opening
 from codex_mcp.threads.thread import Thread
@@ -47,7 +47,7 @@ def order(prompt: str, *, reset: bool = False) -> Order:
     return Order(ThreadSpec(), TurnSpec(prompt), reset=reset)
 
 
-async def ran(sessions: NamedSessions, prompt: str) -> Use:
+async def ran(sessions: NamedSessions, prompt: str) -> SessionTurn:
     use = await sessions.begin(KEY, order(prompt), submit, PATIENCE)
     async with asyncio.timeout(PATIENCE):
         await use.saved.wait()

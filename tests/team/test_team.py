@@ -7,7 +7,7 @@ import pytest
 
 from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.refusals import TeamRefused
-from codex_mcp.team.resuming import Resume
+from codex_mcp.team.resuming import ResumeFirst
 from tests.support.state.memory import MemoryStore, World
 from tests.support.team.local_team import LocalTeam, local_team
 from tests.support.team.team_server import GATE, say
@@ -40,7 +40,7 @@ async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Pa
         member = await before.start()
         await before.ask(member, say("one"))
         codex_id = member.agent.codex_id
-    async with local_team(tmp_path, world, Resume(codex_id if by_name else None)) as after:
+    async with local_team(tmp_path, world, ResumeFirst(codex_id if by_name else None)) as after:
         assert [agent.status for agent in await after.team.directory.agents("local")] == [AgentStatus.CLOSED]
         assert await resumed(after, "somebody") is None
         with pytest.raises(KeyError):  # a call that fails is not the first
@@ -58,13 +58,13 @@ async def resumed(local: LocalTeam, identity: str | None = None, *, fails: bool 
 
 
 async def test_to_resume_somebody_unknown_is_refused_and_nobody_is_fine(tmp_path: Path) -> None:
-    async with local_team(tmp_path, resume=Resume("codex:nobody")) as local:
+    async with local_team(tmp_path, resume=ResumeFirst("codex:nobody")) as local:
         for _ in range(2):
             with pytest.raises(TeamRefused, match="--resume codex:nobody"):
                 await resumed(local)
         with pytest.raises(TeamRefused, match="nobody"):
             await local.team.directory.find("nobody", "local")
-    async with local_team(tmp_path, resume=Resume()) as local:
+    async with local_team(tmp_path, resume=ResumeFirst()) as local:
         assert await resumed(local) is None
 
 

@@ -15,7 +15,7 @@ from codex_mcp.mcp.tools.product import MakeProduct, team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.team.mail.claude_session import claude_session
 from codex_mcp.team.mail.team_mail import MailPlace
-from codex_mcp.team.resuming import Resume
+from codex_mcp.team.resuming import ResumeFirst
 
 LAST_USED: Final = ""
 """`--resume` without a name."""
@@ -64,14 +64,14 @@ def _check_state_folder(folder: str) -> None:
         )
 
 
-def _resume(asked: str | None, loaded: Loaded) -> Resume | None:
+def _resume(asked: str | None, loaded: Loaded) -> ResumeFirst | None:
     """The agent to resume. If the settings name agents, it is the last used one of that name."""
     if asked is None:
         return None
     if asked != LAST_USED:
-        return Resume(reference=asked)
+        return ResumeFirst(reference=asked)
     role = loaded.roles.get(loaded.settings.team.role or "")
     if role is not None and role.identity is not None:
-        return Resume(identity=role.identity)
+        return ResumeFirst(identity=role.identity)
     is_chosen = loaded.sources["default_identity"].source != DEFAULT
-    return Resume(identity=loaded.settings.team.default_identity if is_chosen else None)
+    return ResumeFirst(identity=loaded.settings.team.default_identity if is_chosen else None)

@@ -38,7 +38,7 @@ CLOSING_SECONDS: Final = 5.0
 """For all ways of a core together; on a machine that works they take milliseconds."""
 
 
-class Door(Struct, frozen=True):
+class Entrance(Struct, frozen=True):
     """Where Codex itself finds an environment."""
 
     url: str
@@ -47,7 +47,7 @@ class Door(Struct, frozen=True):
     """Why the environment behind it was not reached last time; empty if it was, or if that is not known."""
 
 
-Reach: TypeAlias = Callable[[Environment], AbstractAsyncContextManager[Door]]
+Reach: TypeAlias = Callable[[Environment], AbstractAsyncContextManager[Entrance]]
 """Opens a way for one Codex, and closes it."""
 
 Ask: TypeAlias = Callable[[str, object], Awaitable[object]]
@@ -55,10 +55,10 @@ Ask: TypeAlias = Callable[[str, object], Awaitable[object]]
 
 
 @contextlib.asynccontextmanager
-async def reach_directly(environment: Environment) -> AsyncIterator[Door]:
+async def reach_directly(environment: Environment) -> AsyncIterator[Entrance]:
     """Codex dials the exec-server itself."""
     path = environment.token_file
-    yield Door(environment.url, None if path is None else await in_thread(_read_token, path))
+    yield Entrance(environment.url, None if path is None else await in_thread(_read_token, path))
 
 
 class _Added:
@@ -67,7 +67,7 @@ class _Added:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.open = AsyncExitStack()
-        self.door: Door | None = None
+        self.door: Entrance | None = None
         self.threads: set[str] = set()
         self.starting = 0
 
@@ -152,7 +152,7 @@ class CoreEnvironments:
                 added.open = AsyncExitStack()
 
 
-def _unusable(environment: Environment, door: Door | None, exc: CoreError) -> str:
+def _unusable(environment: Environment, door: Entrance | None, exc: CoreError) -> str:
     is_named = environment.name != EXEC_ENVIRONMENT
     what = f"environment {environment.name} ({environment.url})" if is_named else f"exec-server {environment.url}"
     why = (door.problem() if door is not None else "") or exc

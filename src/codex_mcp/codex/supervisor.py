@@ -50,7 +50,7 @@ EXIT_GRACE: Final = 2.0
 """Seconds from closing stdin until the kill. Codex ends within 0.1 s, or 0.3 s with a hundred threads."""
 
 
-class Conversation(Core, Protocol):
+class SupervisedCore(Core, Protocol):
     """A core as its supervisor uses it."""
 
     process: CoreProcess | None
@@ -69,7 +69,7 @@ class Conversation(Core, Protocol):
 class CoreLaunch(Struct, frozen=True):
     argv: Sequence[str]
     environment: Mapping[str, str]
-    converse: Callable[[Channel, CoreListener, CoreSettings, Pace], Conversation] = AppServer
+    converse: Callable[[Channel, CoreListener, CoreSettings, Pace], SupervisedCore] = AppServer
     backend: str = "app-server"
     """The `codex` command that runs."""
     version: str = ""
@@ -94,7 +94,7 @@ class MetAnother(CoreError):
 
 
 class _Running(Struct, eq=False):
-    app: Conversation
+    app: SupervisedCore
     child: Child
     process: CoreProcess
     has_started: bool = False
@@ -224,7 +224,7 @@ class Supervisor:
         running.has_started = True
         return app
 
-    def _running_core(self, app: Conversation, child: Child) -> _Running:
+    def _running_core(self, app: SupervisedCore, child: Child) -> _Running:
         def end() -> None:
             if self._running is running:
                 self._running = None  # at once: the next call gets a new one

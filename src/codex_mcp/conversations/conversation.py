@@ -37,7 +37,7 @@ NOT_IN_TIME: Final = "no answer in time"
 NO_REQUEST: Final = "no one could be asked: the conversation methods have no request for such a question"
 
 
-class Surroundings(Struct, frozen=True):
+class SharedParts(Struct, frozen=True):
     """What all conversations share."""
 
     threads: Threads
@@ -51,7 +51,7 @@ class Surroundings(Struct, frozen=True):
 class Conversation:
     """The audience of the turns that its owner asks for."""
 
-    def __init__(self, thread_id: str, caller: Caller, shared: Surroundings) -> None:
+    def __init__(self, thread_id: str, caller: Caller, shared: SharedParts) -> None:
         self.id = thread_id
         self.owner = caller.owner
         self.principal = caller.principal

@@ -30,7 +30,7 @@ from codex_mcp.codex.core import (
     plain_id,
 )
 from codex_mcp.conversations.caller import Caller
-from codex_mcp.conversations.conversation import Conversation, Surroundings
+from codex_mcp.conversations.conversation import Conversation, SharedParts
 from codex_mcp.conversations.inputs import local_images, turn_of
 from codex_mcp.conversations.listeners import MOST, Listener, Listeners
 from codex_mcp.conversations.policies import core_policy
@@ -60,7 +60,7 @@ class Conversations:
         self._known: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
         """By owner and thread, the least recently used first."""
         self._listeners: Listeners[Caller] = Listeners()
-        self._shared = Surroundings(threads, self._listeners, settings.calls.approval_timeout, self.caller_gone)
+        self._shared = SharedParts(threads, self._listeners, settings.calls.approval_timeout, self.caller_gone)
 
     def __len__(self) -> int:
         return len(self._known)

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.environments import Environment
 from codex_mcp.codex.core import CoreError
-from codex_mcp.codex.environments import Door, reach_directly
+from codex_mcp.codex.environments import Entrance, reach_directly
 
 
 @contextlib.asynccontextmanager
-async def reach(environment: Environment) -> AsyncIterator[Door]:
+async def reach(environment: Environment) -> AsyncIterator[Entrance]:
     """Raises CoreError."""
     async with reach_directly(environment) as door:
         if not environment.is_relayed:
@@ -28,4 +28,4 @@ async def reach(environment: Environment) -> AsyncIterator[Door]:
         except (CannotConnect, Refused) as exc:
             raise CoreError(str(exc)) from exc
         async with Bridge(address.dial) as bridge:
-            yield Door(bridge.url, bridge.token, bridge.problem)
+            yield Entrance(bridge.url, bridge.token, bridge.problem)

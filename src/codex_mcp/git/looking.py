@@ -17,8 +17,8 @@ from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import SHORT_ID, position_of
 from codex_mcp.git.changes import Changed, Kind, lines_of, read_changes, read_names
 from codex_mcp.git.comparing import comparing
-from codex_mcp.git.start import Start
-from codex_mcp.git.worktree import HEADS, LISTED_COMMITS, Work
+from codex_mcp.git.start import StartPoint
+from codex_mcp.git.worktree import HEADS, LISTED_COMMITS, WorkDone
 
 CLOCK_STEP: Final = 20_000_000
 """Nanoseconds by which the time of a change can lag behind the clock: the system counts file times in steps."""
@@ -37,12 +37,12 @@ DIFF: Final = (
 )
 
 
-class Seen(Struct, frozen=True):
+class SeenChanges(Struct, frozen=True):
     files: tuple[Changed, ...]
     is_cut: bool = False
 
 
-def changed_since(start: Start, codex_home: str) -> Seen:
+def changed_since(start: StartPoint, codex_home: str) -> SeenChanges:
     """The files that were changed since then. Raises GitFailed."""
     root = os.fsencode(start.position.root)
     since = start.at - CLOCK_STEP
@@ -57,10 +57,10 @@ def changed_since(start: Start, codex_home: str) -> Seen:
     new = [name for name in read_names(listed) if name not in known and _is_recent(os.path.join(root, name), since)]
     room = max(0, MOST_FILES - len(files))
     files += [_untracked(root, name) for name in new[:room]]
-    return Seen(tuple(files[:MOST_FILES]), len(differing) > MOST_FILES or len(new) > room)
+    return SeenChanges(tuple(files[:MOST_FILES]), len(differing) > MOST_FILES or len(new) > room)
 
 
-def work_since(cwd: str, base: str, codex_home: str) -> Work | None:
+def work_since(cwd: str, base: str, codex_home: str) -> WorkDone | None:
     """What was committed and changed since this commit, in the checkout around a folder. Raises GitFailed."""
     position = position_of(cwd)
     if position is None:
@@ -70,7 +70,7 @@ def work_since(cwd: str, base: str, codex_home: str) -> Work | None:
         log = b"" if not commits else git.ask("log", f"-{LISTED_COMMITS}", "--format=%h %s", f"{base}..HEAD", "--")
         diffstat = git.ask(*DIFF, "--shortstat", base, "--", patience=PATIENCE)
     branch = position.commit[:SHORT_ID] if position.commit else ""
-    return Work(
+    return WorkDone(
         path=position.root,
         branch=branch if position.ref is None else position.ref.removeprefix(HEADS),
         commits=commits,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from codex_mcp.base.git import Position, packed_commit
 
 
-class Start(Struct, frozen=True):
+class StartPoint(Struct, frozen=True):
     position: Position
     at: int
     """Nanoseconds since the epoch."""

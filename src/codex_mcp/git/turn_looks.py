@@ -17,8 +17,8 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.base.git import position_of
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.facts import FileChange
-from codex_mcp.git.start import Start
-from codex_mcp.git.worktree import Work
+from codex_mcp.git.start import StartPoint
+from codex_mcp.git.worktree import WorkDone
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,13 @@ PATIENCE: Final = 15.0
 
 TOO_MANY: Final = "More than {} files were changed; filesChanged has the first ones."
 
-Looked: TypeAlias = Callable[[Iterable[FileChange], Work | None, str | None], None]
+Looked: TypeAlias = Callable[[Iterable[FileChange], WorkDone | None, str | None], None]
 
 
 class TurnLooks:
     def __init__(self, codex_home: str) -> None:
         self._codex_home = codex_home
-        self._starts: WeakKeyDictionary[object, Start] = WeakKeyDictionary()
+        self._starts: WeakKeyDictionary[object, StartPoint] = WeakKeyDictionary()
         self._running: WeakSet[object] = WeakSet()
         self._looked_at: WeakSet[object] = WeakSet()
         """Turns that have ended, while git looks at what they have left."""
@@ -47,7 +47,7 @@ class TurnLooks:
         position = position_of(cwd)
         if position is None:
             return
-        self._starts[turn] = Start(position, time.time_ns())
+        self._starts[turn] = StartPoint(position, time.time_ns())
         others = self._beside(self._running, position.root)
         if others:
             self._overlapping.update([turn, *others])
@@ -61,7 +61,7 @@ class TurnLooks:
         """Its commands run no longer."""
         self._running.discard(turn)
 
-    def start_of(self, turn: object) -> Start | None:
+    def start_of(self, turn: object) -> StartPoint | None:
         """Where its checkout stood when it began; None outside of git."""
         return self._starts.get(turn)
 
@@ -73,7 +73,7 @@ class TurnLooks:
         self._looked_at.add(turn)
         return self._tasks.spawn(self._look(turn, start, base, looked), name=f"look at {start.position.root}")
 
-    async def _look(self, turn: object, start: Start, base: str | None, looked: Looked) -> None:
+    async def _look(self, turn: object, start: StartPoint, base: str | None, looked: Looked) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 files, work, warning = await in_thread(_seen, start, base, self._codex_home)
@@ -91,7 +91,7 @@ class TurnLooks:
         await self._tasks.aclose()
 
 
-def _seen(start: Start, base: str | None, codex_home: str) -> tuple[list[FileChange], Work | None, str | None]:
+def _seen(start: StartPoint, base: str | None, codex_home: str) -> tuple[list[FileChange], WorkDone | None, str | None]:
     from codex_mcp.git.looking import MOST_FILES, changed_since, work_since  # noqa: PLC0415  not at the server's start
     from codex_mcp.git.publishing import publish_from  # noqa: PLC0415  not at the server's start
 

@@ -204,7 +204,7 @@ class Left(Struct, frozen=True):
     """New branches, for commits that were on none."""
 
 
-class Work(Struct, frozen=True):
+class WorkDone(Struct, frozen=True):
     """What an agent has done in its worktree since it began."""
 
     path: str

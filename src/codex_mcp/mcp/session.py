@@ -61,7 +61,7 @@ class ToolBox(Protocol):
     """How long clients wait."""
 
 
-class Listener:
+class Subscriber:
     """A subscription to changes."""
 
     def __init__(self, client: Client, wanted: mcp.Wanted) -> None:
@@ -83,11 +83,11 @@ class Listener:
             self._at_end.pop()()
 
 
-Prepare: TypeAlias = Callable[[Listener], Awaitable[mcp.Wanted]]
+Prepare: TypeAlias = Callable[[Subscriber], Awaitable[mcp.Wanted]]
 """Prepares a subscription; returns the changes that will be reported."""
 
 
-class Origin(Struct, frozen=True):
+class SessionOrigin(Struct, frozen=True):
     """Where a session comes from; the defaults are for the one client on stdin and stdout."""
 
     principal: str = LOCAL
@@ -105,7 +105,7 @@ class Origin(Struct, frozen=True):
     """Whether the transport knows that the answer to this request was not read."""
 
 
-ON_STDIO: Final = Origin(administers=lambda: True, is_local=True)
+ON_STDIO: Final = SessionOrigin(administers=lambda: True, is_local=True)
 
 
 class Session:
@@ -116,7 +116,7 @@ class Session:
         peer: Peer,
         tools: ToolBox,
         settings: CallSettings,
-        origin: Origin = ON_STDIO,
+        origin: SessionOrigin = ON_STDIO,
         on_shutdown: Callable[[], object] | None = None,
     ) -> None:
         """`on_shutdown` ends this session when its client asks for that."""
@@ -132,7 +132,7 @@ class Session:
         self._tools = tools
         self._settings = settings
         self._calls: dict[Id, Call] = {}
-        self._listeners: dict[Id, Listener] = {}
+        self._listeners: dict[Id, Subscriber] = {}
         self._requests: dict[Id, CancellableRequest] = {}
         self._on_shutdown = on_shutdown
         self._at_close: list[Callable[[], None]] = []
@@ -211,7 +211,7 @@ class Session:
         self, request_id: Id, client: Client, wanted: mcp.Wanted, prepare: Prepare | None = None
     ) -> object:
         """Keep a subscription to these changes open until the client cancels it or the server stops."""
-        listener = Listener(client, wanted)
+        listener = Subscriber(client, wanted)
         self._listeners[request_id] = listener
         meta = {mcp.SUBSCRIPTION_KEY: request_id}
         try:

@@ -26,14 +26,14 @@ REMEMBERED: Final = 4096
 """Ids of ended streams. A replay of an older one takes up a stream until it times out, and learns nothing."""
 
 
-class Verdict(StrEnum):
+class StreamVerdict(StrEnum):
     ACCEPTED = "accepted"
     ECHO = "echo"
     REPLAY = "replay"
     FULL = "full"
 
 
-class Admission:
+class StreamAdmission:
     def __init__(self) -> None:
         self._pending: set[str] = set()
         self._open: set[str] = set()
@@ -42,15 +42,15 @@ class Admission:
     def __len__(self) -> int:
         return len(self._open) + len(self._pending)
 
-    def handshake_received(self, stream_id: str) -> Verdict:
+    def handshake_received(self, stream_id: str) -> StreamVerdict:
         if stream_id in self._pending or stream_id in self._open:
-            return Verdict.ECHO
+            return StreamVerdict.ECHO
         if stream_id in self._over:
-            return Verdict.REPLAY
+            return StreamVerdict.REPLAY
         if len(self) >= MAX_STREAMS or len(self._pending) >= MAX_PENDING:
-            return Verdict.FULL
+            return StreamVerdict.FULL
         self._pending.add(stream_id)
-        return Verdict.ACCEPTED
+        return StreamVerdict.ACCEPTED
 
     def validated(self, stream_id: str) -> bool:
         """The registry knows its harness. False: the stream has ended in the meantime."""

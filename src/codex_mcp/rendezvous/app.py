@@ -36,7 +36,7 @@ from codex_mcp.relay.bodies import (
 )
 from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.rendezvous.access import TokenAccess
-from codex_mcp.rendezvous.audit import Audit
+from codex_mcp.rendezvous.audit import RelayAudit
 from codex_mcp.rendezvous.registry import Asking, Registry, RegistryError
 from codex_mcp.rendezvous.relay import CROWDED, Relay
 from codex_mcp.transports.connections import INPUT_SECONDS
@@ -68,7 +68,7 @@ over that one, and gives up its session when this fails: it only tries again if 
 
 
 class RendezvousApp:
-    def __init__(self, access: TokenAccess, registry: Registry, relay: Relay, audit: Audit) -> None:
+    def __init__(self, access: TokenAccess, registry: Registry, relay: Relay, audit: RelayAudit) -> None:
         self._access = access
         self._registry = registry
         self._relay = relay

@@ -19,7 +19,7 @@ from codex_mcp.base.timestamps import format_timestamp
 logger = logging.getLogger(__name__)
 
 
-class Audit:
+class RelayAudit:
     def __init__(self, path: str | None) -> None:
         """Without a path, lines only go to the log. Raises BadSetting."""
         self._descriptor = -1

@@ -23,7 +23,7 @@ REACH: Final = "reach="
 NAME_CHARS: Final = 64
 
 
-class Grant(Struct, frozen=True):
+class ExecutorGrant(Struct, frozen=True):
     register: tuple[str, ...] = ()
     reach: tuple[str, ...] = ()
 
@@ -37,13 +37,13 @@ class Grant(Struct, frozen=True):
 class TokenFile(Struct, frozen=True):
     tokens: dict[bytes, str]
     """SHA-256 of each token → its principal."""
-    grants: Mapping[str, Grant]
+    grants: Mapping[str, ExecutorGrant]
     """By principal."""
 
 
 def parse_token_file(text: str) -> TokenFile:
     """Raises ValueError that names the line, never the token."""
-    grants: dict[str, Grant] = {}
+    grants: dict[str, ExecutorGrant] = {}
     plain: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
@@ -52,12 +52,12 @@ def parse_token_file(text: str) -> TokenFile:
             continue
         plain.append(" ".join(words[:2]))
         granted = _grant(words[2:], number)
-        known = grants.get(words[0], Grant())
-        grants[words[0]] = Grant(known.register + granted.register, known.reach + granted.reach)
+        known = grants.get(words[0], ExecutorGrant())
+        grants[words[0]] = ExecutorGrant(known.register + granted.register, known.reach + granted.reach)
     return TokenFile(parse_tokens("\n".join(plain)), grants)
 
 
-def _grant(words: Sequence[str], number: int) -> Grant:
+def _grant(words: Sequence[str], number: int) -> ExecutorGrant:
     register: list[str] = []
     reach: list[str] = []
     for word in words:
@@ -69,7 +69,7 @@ def _grant(words: Sequence[str], number: int) -> Grant:
             raise ValueError(f"line {number} must continue with register=PATTERN or reach=PATTERN")
     if not register and not reach:
         raise ValueError(f"line {number} grants nothing: add register=PATTERN, reach=PATTERN, or both")
-    return Grant(tuple(register), tuple(reach))
+    return ExecutorGrant(tuple(register), tuple(reach))
 
 
 def is_environment_id(text: str) -> bool:

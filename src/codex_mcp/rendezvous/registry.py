@@ -31,7 +31,7 @@ from codex_mcp.relay.bodies import (
 from codex_mcp.relay.errors import RelayError
 from codex_mcp.relay.handshake import PROFILE
 from codex_mcp.relay.keys import PublicKeyObject, public_keys
-from codex_mcp.rendezvous.grants import Grant, is_environment_id
+from codex_mcp.rendezvous.grants import ExecutorGrant, is_environment_id
 from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.rendezvous.tickets import (
     AUTHORIZATION_SECONDS,
@@ -49,7 +49,7 @@ MAX_ENVIRONMENTS: Final = 1000
 FORGOTTEN_AFTER: Final = 24 * 3600.0
 """Seconds after which an environment whose executor is away is free for another principal."""
 
-NO_GRANT: Final = Grant()
+NO_GRANT: Final = ExecutorGrant()
 
 
 class RegistryError(Exception):
@@ -76,13 +76,13 @@ class Asking(Struct, frozen=True):
 
 
 class Registry:
-    def __init__(self, key: bytes, grants: Mapping[str, Grant], routes: Routes) -> None:
+    def __init__(self, key: bytes, grants: Mapping[str, ExecutorGrant], routes: Routes) -> None:
         self._key = key
         self._grants = grants
         self._routes = routes
         self._environments: dict[str, _Environment] = {}
 
-    def use(self, grants: Mapping[str, Grant]) -> None:
+    def use(self, grants: Mapping[str, ExecutorGrant]) -> None:
         """The token file has changed."""
         self._grants = grants
 
@@ -216,7 +216,7 @@ class Registry:
     def _is_online(self, environment: _Environment) -> bool:
         return self._routes.executor_socket(environment.registration.id) is not None
 
-    def _grant(self, principal: str) -> Grant:
+    def _grant(self, principal: str) -> ExecutorGrant:
         return self._grants.get(principal, NO_GRANT)
 
     def _check_owner(self, asking: Asking) -> None:

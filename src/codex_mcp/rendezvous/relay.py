@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from codex_mcp.relay.errors import RelayError
-from codex_mcp.rendezvous.audit import Audit
+from codex_mcp.rendezvous.audit import RelayAudit
 from codex_mcp.rendezvous.metrics import Metrics
 from codex_mcp.rendezvous.registry import Registry, RegistryError
 from codex_mcp.rendezvous.relay_socket import REFUSED, RESTARTING, REVOKED, SUPERSEDED, RelaySocket
-from codex_mcp.rendezvous.routes import Outgoing, Owner, Routes
+from codex_mcp.rendezvous.routes import Outgoing, Routes, StreamOwner
 from codex_mcp.rendezvous.tickets import HarnessTicket, Registration
 from codex_mcp.transports.direct_socket import DIRECT
 from codex_mcp.transports.http import CONNECTION, Receive, Scope, Send
@@ -24,7 +24,7 @@ CROWDED = "you have too many connections, and all are in use; close one, or try 
 
 
 class Relay:
-    def __init__(self, routes: Routes, registry: Registry, audit: Audit) -> None:
+    def __init__(self, routes: Routes, registry: Registry, audit: RelayAudit) -> None:
         self.routes = routes
         self.metrics = Metrics(registry.online, self.routes.count, lambda: len(self._sockets))
         self._registry = registry
@@ -65,7 +65,9 @@ class Relay:
         ticket = self._registry.harness_arrived(signed, time.time())
         socket = await self._accept(ticket.principal, scope, send)
         self._harnesses[socket] = ticket
-        self.routes.harness_arrived(socket.number, ticket.registration_id, Owner(ticket.principal, ticket.fingerprint))
+        self.routes.harness_arrived(
+            socket.number, ticket.registration_id, StreamOwner(ticket.principal, ticket.fingerprint)
+        )
         try:
             socket.begin(partial(self._from_harness, socket, ticket.registration_id))
             await self._wait_for_end(receive)

@@ -41,7 +41,7 @@ UNKNOWN: Final = "unknown_stream"
 GONE: Final = "peer_disconnected"
 
 
-class Owner(Struct, frozen=True):
+class StreamOwner(Struct, frozen=True):
     """Whose a stream is."""
 
     principal: str
@@ -51,7 +51,7 @@ class Owner(Struct, frozen=True):
 class _Stream(Struct):
     id: str
     registration_id: str
-    owner: Owner | None
+    owner: StreamOwner | None
     """None: only its executor has returned since the rendezvous was restarted."""
     harness: Socket | None
     is_answered: bool = False
@@ -64,7 +64,7 @@ class _Stream(Struct):
 
 class _Harness(Struct):
     registration_id: str
-    owner: Owner
+    owner: StreamOwner
     streams: dict[str, _Stream] = {}
     refused: int = 0
 
@@ -123,7 +123,7 @@ class Routes:
             del self._streams[registration_id]
         return resets
 
-    def harness_arrived(self, socket: Socket, registration_id: str, owner: Owner) -> None:
+    def harness_arrived(self, socket: Socket, registration_id: str, owner: StreamOwner) -> None:
         self._harnesses[socket] = _Harness(registration_id, owner, {})
 
     def harness_left(self, socket: Socket, now: float) -> list[Outgoing]:

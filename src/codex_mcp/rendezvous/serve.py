@@ -22,7 +22,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.relay.frames import MAX_FRAME_BYTES
 from codex_mcp.rendezvous.access import TokenAccess
 from codex_mcp.rendezvous.app import RendezvousApp
-from codex_mcp.rendezvous.audit import Audit
+from codex_mcp.rendezvous.audit import RelayAudit
 from codex_mcp.rendezvous.registry import Registry
 from codex_mcp.rendezvous.relay import Relay
 from codex_mcp.rendezvous.routes import Routes
@@ -75,7 +75,7 @@ async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> No
             "--tls-key, listen on 127.0.0.1, or give --insecure if a proxy provides TLS."
         )
     access = TokenAccess(config.tokens)
-    with contextlib.closing(Audit(config.audit)) as audit:
+    with contextlib.closing(RelayAudit(config.audit)) as audit:
         routes = Routes()
         registry = Registry(config.key, access.file.grants, routes)
         relay = Relay(routes, registry, audit)

@@ -19,7 +19,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed
-from codex_mcp.rpc.state import OpenCalls, Verdict
+from codex_mcp.rpc.state import Acceptance, OpenCalls
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -75,9 +75,9 @@ class PendingCall(Struct, frozen=True):
 
 
 REFUSALS: Final = {
-    Verdict.DUPLICATE: ErrorObject(INVALID_REQUEST, "Invalid Request: a request with this id is still running"),
-    Verdict.TOO_MANY: ErrorObject(SERVER_BUSY, "Server busy: too many requests are running, wait for one to end"),
-    Verdict.CLOSING: ErrorObject(SERVER_BUSY, "Server busy: the server is shutting down"),
+    Acceptance.DUPLICATE: ErrorObject(INVALID_REQUEST, "Invalid Request: a request with this id is still running"),
+    Acceptance.TOO_MANY: ErrorObject(SERVER_BUSY, "Server busy: too many requests are running, wait for one to end"),
+    Acceptance.CLOSING: ErrorObject(SERVER_BUSY, "Server busy: the server is shutting down"),
 }
 
 STOPPED: Final = ErrorObject(INTERNAL_ERROR, "the server stopped before the request was done")
@@ -237,7 +237,7 @@ class Peer:
         # Not the request is kept while it runs: its message may have megabytes. Its handler takes what it needs.
         request_id, method = request.id, request.method
         verdict = self._calls.accept(request_id)
-        if verdict is not Verdict.ACCEPTED:
+        if verdict is not Acceptance.ACCEPTED:
             self._channel.send(codec.encode_error(request_id, REFUSALS[verdict]), request_id, FrameKind.ANSWER)
             return
         try:

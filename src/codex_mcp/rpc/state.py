@@ -13,7 +13,7 @@ from enum import StrEnum
 from codex_mcp.wire.jsonrpc import Id
 
 
-class Verdict(StrEnum):
+class Acceptance(StrEnum):
     """Whether a received request may start."""
 
     ACCEPTED = "accepted"
@@ -49,15 +49,15 @@ class OpenCalls:
             return True
         return False
 
-    def accept(self, message_id: Id) -> Verdict:
+    def accept(self, message_id: Id) -> Acceptance:
         if self.closing:
-            return Verdict.CLOSING
+            return Acceptance.CLOSING
         if message_id in self._theirs:
-            return Verdict.DUPLICATE
+            return Acceptance.DUPLICATE
         if len(self._theirs) >= self.max_theirs:
-            return Verdict.TOO_MANY
+            return Acceptance.TOO_MANY
         self._theirs.add(message_id)
-        return Verdict.ACCEPTED
+        return Acceptance.ACCEPTED
 
     def answered(self, message_id: Id) -> bool:
         """We are about to answer. False: that request is not open, so send nothing."""

@@ -101,7 +101,7 @@ class Order(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class Use:
+class SessionTurn:
     """One turn of a session."""
 
     def __init__(self, key: Key, session: NamedSession, thread: Thread, turn: Turn, asked: tuple[str, Resumed]) -> None:
@@ -144,9 +144,9 @@ class NamedSessions:
         """Threads that are open here although no turn of their session runs."""
         self._looking: asyncio.Task[None] | None = None
         self._tasks = TaskSet()
-        self._saving: set[Use] = set()
+        self._saving: set[SessionTurn] = set()
 
-    async def begin(self, key: Key, order: Order, submit: Submit, patience: float | None) -> Use:
+    async def begin(self, key: Key, order: Order, submit: Submit, patience: float | None) -> SessionTurn:
         """Queue a turn in the thread of a session. Raises Refused, CoreError, and what `submit` raises.
 
         `patience` limits how long it waits for another server, or for a turn before a reset; None does not.
@@ -218,7 +218,7 @@ class NamedSessions:
         except TimeoutError:
             raise Refused(BUSY_ELSEWHERE.format(id=key.id)) from None
 
-    async def _begin(self, key: Key, order: Order, submit: Submit, patience: float | None) -> Use:
+    async def _begin(self, key: Key, order: Order, submit: Submit, patience: float | None) -> SessionTurn:
         found, warnings = await self._looked_up(key)
         if order.reset and found is not None:
             await self._until_idle(key, found, patience)
@@ -248,7 +248,7 @@ class NamedSessions:
         turn = submit(thread, turn_spec)
         turn.record.warn(dict.fromkeys([*order.warnings, *warnings]))
         self._note(replace(session, turns=turns), thread, turn, how)
-        use = Use(key, session, thread, turn, (order.turn.prompt, how))
+        use = SessionTurn(key, session, thread, turn, (order.turn.prompt, how))
         use.begin_again = again
         return use
 
@@ -322,7 +322,7 @@ class NamedSessions:
         noted.session, noted.resumed = session, how
         noted.unsaved.append(turn)
 
-    async def _follow(self, use: Use) -> None:
+    async def _follow(self, use: SessionTurn) -> None:
         try:
             outcome = await use.turn.wait()
             turns = None
@@ -337,14 +337,14 @@ class NamedSessions:
         await use.turn.left.wait()
         self._left(use.key, use.thread)
 
-    async def _rename(self, use: Use) -> None:
+    async def _rename(self, use: SessionTurn) -> None:
         """An old Codex names a thread when its first turn begins."""
         try:
             await self._store.rename_thread(use.key, use.session.thread, use.thread.id)
         except Unavailable as exc:
             logger.warning("%s", NOT_SAVED.format(id=use.key.id, why=exc))
 
-    async def _add(self, use: Use, answer: str) -> int | None:
+    async def _add(self, use: SessionTurn, answer: str) -> int | None:
         """Save a turn that succeeded; return how many there are now, or None if that is not known."""
         session = replace(use.session, thread=use.thread.id, used=time.time())
         try:
@@ -356,7 +356,7 @@ class NamedSessions:
             logger.warning("%s", use.trouble)
             return None
 
-    def _counted(self, use: Use, turns: int | None) -> None:
+    def _counted(self, use: SessionTurn, turns: int | None) -> None:
         noted = self._conversations.get(use.thread)
         if noted is None:
             return

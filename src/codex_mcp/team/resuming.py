@@ -28,7 +28,7 @@ from codex_mcp.team.workplaces import Workplaces
 logger = logging.getLogger(__name__)
 
 
-class Resume(Struct, frozen=True):
+class ResumeFirst(Struct, frozen=True):
     """The agent that the first call continues: the one named here, or else the one used last."""
 
     reference: str | None = None
@@ -138,7 +138,7 @@ class Resuming:
 class FirstCall:
     """The first call for a new agent, which continues an earlier one if the server was started to resume."""
 
-    def __init__(self, settings: TeamSettings, directory: Directory, resume: Resume | None) -> None:
+    def __init__(self, settings: TeamSettings, directory: Directory, resume: ResumeFirst | None) -> None:
         self._default_identity = settings.default_identity
         self._directory = directory
         self._resume = resume
@@ -162,7 +162,7 @@ class FirstCall:
         return self._resume is not None and identity in (None, self._default_identity)
 
     async def _find_agent(self, identity: str | None, principal: str) -> str | None:
-        resume = self._resume or Resume()
+        resume = self._resume or ResumeFirst()
         if resume.reference is not None:
             try:
                 return (await self._directory.find(resume.reference, principal)).codex_id

@@ -34,7 +34,7 @@ from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
 from codex_mcp.team.records.store_session import OpenStore, StoreSession
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.requests import Requests
-from codex_mcp.team.resuming import FirstCall, Resume, Resuming
+from codex_mcp.team.resuming import FirstCall, ResumeFirst, Resuming
 from codex_mcp.team.roster import Member, Roster
 from codex_mcp.team.starting import Starting
 from codex_mcp.team.work import DescribeQuestion, Work
@@ -49,7 +49,7 @@ class TeamSetup(Struct, frozen=True):
     open_store: OpenStore
     describe_question: DescribeQuestion
     mail: MailPlace
-    resume: Resume | None = None
+    resume: ResumeFirst | None = None
     agent_tools: tuple[Mapping[str, object], ...] = ()
     """Tools of the agents themselves, as the app-server spells them."""
     approval_timeout: float = 600.0

@@ -25,7 +25,7 @@ from codex_mcp.codex.facts import (
     TurnEnded,
     TurnStarted,
 )
-from codex_mcp.git.worktree import Work
+from codex_mcp.git.worktree import WorkDone
 from codex_mcp.threads.token_meter import added
 
 USAGE_LIMIT: Final = "usage_limit"
@@ -76,7 +76,7 @@ class Outcome(Struct, frozen=True):
     """What its tokens cost; None if the price of its model is not known."""
     warnings: tuple[str, ...] = ()
     """Sentences that the caller must know besides the answer."""
-    work: Work | None = None
+    work: WorkDone | None = None
     """What was done in the agent's worktree, since it began."""
 
 
@@ -116,7 +116,7 @@ class Record:
         self._price: Price | None = None
         self._code = ""
         self._files: dict[str, FileChange] = {}
-        self._work: Work | None = None
+        self._work: WorkDone | None = None
         self._commands: dict[str, None] = {}  # an ordered set
         self.commands: set[str] = set()
         """Item ids of all commands, running or ended."""
@@ -139,7 +139,7 @@ class Record:
         """A sub-agent has used these tokens."""
         self._usage = added(self._usage, used)
 
-    def looked(self, files: Iterable[FileChange], work: Work | None, warning: str | None = None) -> None:
+    def looked(self, files: Iterable[FileChange], work: WorkDone | None, warning: str | None = None) -> None:
         """The checkout was looked at after the turn. Of a file that was also patched, the patches count."""
         for change in files:
             self._files.setdefault(change.path, change)

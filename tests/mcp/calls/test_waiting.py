@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from codex_mcp.base.logs import Subject
 from codex_mcp.mcp.calls.call import Call, CallRequest
-from codex_mcp.mcp.calls.waiting import LONGEST_IDLE, Wait, Watched, _patience
+from codex_mcp.mcp.calls.waiting import LONGEST_IDLE, Wait, WatchedAgent, _patience
 from codex_mcp.mcp.client import Client
 from codex_mcp.threads.news import WaitVerdict
 from codex_mcp.wire.mcp import CallTool, Meta
@@ -314,7 +314,7 @@ class Nothing:
     async def prepare(self) -> None:
         """There is nothing."""
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedAgent]:
         """There is nothing."""
         return []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from codex_mcp.access.access_control import AccessControl
 from codex_mcp.access.gate import Admitted
-from codex_mcp.mcp.http.grants import Grant, Grants
+from codex_mcp.mcp.http.grants import Grants, TokenGrant
 from tests.access.test_access_control import ONE, TWO, bearer, key_file, signed, signed_access, token_file
 from tests.support.patience import PATIENCE
 from tests.support.settings import make_settings
@@ -29,7 +29,7 @@ class ClosedOne:
         self._closed.names.append(self._name)
 
 
-def held(grants: Grants, access: AccessControl, token: str, close: ClosedOne) -> Grant:
+def held(grants: Grants, access: AccessControl, token: str, close: ClosedOne) -> TokenGrant:
     headers = bearer(token)
     verdict = access.admit(headers)
     assert isinstance(verdict, Admitted)

@@ -17,7 +17,7 @@ from codex_mcp.mcp.resources.subscriptions import (
     thread_source,
     wait,
 )
-from codex_mcp.mcp.resources.uris import Address, View
+from codex_mcp.mcp.resources.uris import ResourceAddress, ThreadView
 from codex_mcp.threads.observers import Observers
 from tests.support.patience import PATIENCE
 
@@ -28,15 +28,15 @@ CHANGE = Event("", {"type": "task_complete"})
 @pytest.mark.parametrize(
     ("kind", "views"),
     [
-        ("agent_message", {View.TRANSCRIPT, View.ANSWER, View.ROLLOUT}),
+        ("agent_message", {ThreadView.TRANSCRIPT, ThreadView.ANSWER, ThreadView.ROLLOUT}),
         ("agent_message_delta", set()),
         ("token_count", set()),
-        ("patch_apply_end", set(View) - {View.ANSWER}),
-        ("task_complete", set(View)),
+        ("patch_apply_end", set(ThreadView) - {ThreadView.ANSWER}),
+        ("task_complete", set(ThreadView)),
     ],
 )
-def test_an_event_concerns_the_views_that_it_changes(kind: str, views: set[View]) -> None:
-    assert {view for view in View if concerns(view, kind)} == views
+def test_an_event_concerns_the_views_that_it_changes(kind: str, views: set[ThreadView]) -> None:
+    assert {view for view in ThreadView if concerns(view, kind)} == views
 
 
 @given(st.floats(0, 1e6), st.none() | st.floats(0, 1e6))
@@ -51,8 +51,8 @@ async def test_many_events_are_one_notification_and_the_last_event_has_one_after
     observers = Observers()
     told: asyncio.Queue[str] = asyncio.Queue()
     subscriptions = Subscriptions(told.put_nowait)
-    subscriptions.add("codex://x", thread_source(observers, Address(ID, View.TRANSCRIPT)))
-    subscriptions.add("codex://x", thread_source(observers, Address(ID, View.TRANSCRIPT)))
+    subscriptions.add("codex://x", thread_source(observers, ResourceAddress(ID, ThreadView.TRANSCRIPT)))
+    subscriptions.add("codex://x", thread_source(observers, ResourceAddress(ID, ThreadView.TRANSCRIPT)))
     for _ in range(100):
         observers.tell(ID, CHANGE)
     async with asyncio.timeout(PATIENCE):
@@ -69,14 +69,14 @@ async def test_whoever_unsubscribed_is_told_nothing_more() -> None:
     observers = Observers()
     told: list[str] = []
     subscriptions = Subscriptions(told.append)
-    subscriptions.add("codex://x", thread_source(observers, Address(ID, View.TRANSCRIPT)))
+    subscriptions.add("codex://x", thread_source(observers, ResourceAddress(ID, ThreadView.TRANSCRIPT)))
     observers.tell(ID, CHANGE)
     subscriptions.remove("codex://x")
     subscriptions.remove("codex://x")
     observers.tell(ID, CHANGE)
     other = Subscriptions(lambda _uri: done.set())
     done = asyncio.Event()
-    other.add("codex://y", thread_source(observers, Address(ID, View.TRANSCRIPT)))
+    other.add("codex://y", thread_source(observers, ResourceAddress(ID, ThreadView.TRANSCRIPT)))
     observers.tell(ID, CHANGE)
     async with asyncio.timeout(PATIENCE):
         await done.wait()
@@ -87,9 +87,9 @@ async def test_whoever_unsubscribed_is_told_nothing_more() -> None:
 async def test_a_session_has_a_bounded_number_of_subscriptions() -> None:
     subscriptions = Subscriptions(lambda _uri: None)
     for number in range(MAX_SUBSCRIPTIONS):
-        subscriptions.add(f"codex://{number}", thread_source(Observers(), Address(ID, View.DIFF)))
-    subscriptions.add("codex://0", thread_source(Observers(), Address(ID, View.DIFF)))
+        subscriptions.add(f"codex://{number}", thread_source(Observers(), ResourceAddress(ID, ThreadView.DIFF)))
+    subscriptions.add("codex://0", thread_source(Observers(), ResourceAddress(ID, ThreadView.DIFF)))
     with pytest.raises(Refused, match="unsubscribe from some first"):
-        subscriptions.add("codex://more", thread_source(Observers(), Address(ID, View.DIFF)))
+        subscriptions.add("codex://more", thread_source(Observers(), ResourceAddress(ID, ThreadView.DIFF)))
     subscriptions.stop()
     assert len(subscriptions) == 0

@@ -5,23 +5,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.resources.uris import TEMPLATES, Address, View, listed, parsed
+from codex_mcp.mcp.resources.uris import TEMPLATES, ResourceAddress, ThreadView, listed, parsed
 
 ID = "01a1e831-dce0-70c0-9750-9b26e0022257"
 
 
-@given(st.uuids().map(str), st.sampled_from(View))
-def test_an_address_is_read_as_it_was_written(thread_id: str, view: View) -> None:
-    address = Address(thread_id, view)
+@given(st.uuids().map(str), st.sampled_from(ThreadView))
+def test_an_address_is_read_as_it_was_written(thread_id: str, view: ThreadView) -> None:
+    address = ResourceAddress(thread_id, view)
     assert parsed(address.uri) == address
 
 
 def test_other_spellings_of_an_id_mean_the_same_thread() -> None:
-    assert parsed(f"codex://threads/{ID.upper()}") == Address(ID, View.TRANSCRIPT)
+    assert parsed(f"codex://threads/{ID.upper()}") == ResourceAddress(ID, ThreadView.TRANSCRIPT)
 
 
 def test_a_rollout_can_be_read_from_a_byte_on() -> None:
-    assert parsed(f"codex://threads/{ID}/rollout?from=42") == Address(ID, View.ROLLOUT, 42)
+    assert parsed(f"codex://threads/{ID}/rollout?from=42") == ResourceAddress(ID, ThreadView.ROLLOUT, 42)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
 from codex_mcp.team.mail.claude_session import NO_SESSION, ClaudeSession
 from codex_mcp.team.mail.team_mail import MailPlace
-from codex_mcp.team.resuming import Resume
+from codex_mcp.team.resuming import ResumeFirst
 from codex_mcp.team.roster import Member
 from codex_mcp.team.starting import AgentOrder
 from codex_mcp.team.team import Team, TeamSetup
@@ -69,7 +69,7 @@ class LocalTeam:
 async def local_team(
     folder: Path,
     world: World | None = None,
-    resume: Resume | None = None,
+    resume: ResumeFirst | None = None,
     *,
     script: Path = TOUR,
     claude: ClaudeSession = NO_SESSION,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import StreamServer
 from codex_mcp.execserver.remote.stream_transport import StreamTransport
-from codex_mcp.relay.admission import Admission, Verdict
+from codex_mcp.relay.admission import StreamAdmission, StreamVerdict
 from codex_mcp.relay.errors import RelayError
 from codex_mcp.relay.frames import Data, Frame, Handshake, Reset, Resume, decode, encode
 from codex_mcp.relay.handshake import Introduction, Place, Responder
@@ -45,7 +45,7 @@ class Streams:
         self._streams: dict[str, StreamTransport] = {}
         self._untold: list[str] = []
         """Streams that ended while there was no connection; their harnesses must still learn it."""
-        self._admission = Admission()
+        self._admission = StreamAdmission()
         self._is_held_back = False
         self._tasks = TaskSet()
 
@@ -94,9 +94,9 @@ class Streams:
     def _handshake_received(self, stream_id: str, first: bytes) -> None:
         assert self._identity is not None, "frames come over a connection"
         verdict = self._admission.handshake_received(stream_id)
-        if verdict is Verdict.ECHO:
+        if verdict is StreamVerdict.ECHO:
             return
-        if verdict is not Verdict.ACCEPTED or self._server.is_full():
+        if verdict is not StreamVerdict.ACCEPTED or self._server.is_full():
             logger.warning("relay %s: refused a handshake (%s)", stream_id, verdict)
             self._admission.ended(stream_id)
             self._write([reset_frame(stream_id)])

@@ -21,7 +21,7 @@ from codex_mcp.mcp.asking.inputs import (
 )
 from codex_mcp.mcp.asking.ladder import Obstacle, Unattended
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
+from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waits, question_keys
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.answer_size import WHOLE, Reader
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
@@ -63,7 +63,7 @@ class Follower:
         self._settings = settings
         self._key = key
         self._says = says
-        self.waiter = Waiter(threads)
+        self.waiter = Waits(threads)
         self.unattended = Unattended()
         self.lists = lists
         """There is a list of open questions, which one of the tools answers."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.mcp.calls.waiting import Fact
+from codex_mcp.mcp.calls.waiting import AgentNews
 from codex_mcp.threads.news import News, NewsKind
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.threads import Threads
@@ -39,7 +39,7 @@ class StoredAnswers:
         """Whether this was before this server began. Of later turns it knows itself whether they were collected."""
         return moment < self._began
 
-    async def newest(self, thread_id: str, names: Mapping[str, object]) -> Fact | None:
+    async def newest(self, thread_id: str, names: Mapping[str, object]) -> AgentNews | None:
         """The newest turn of a thread that is not open here, if it has ended. Codex may be started for that."""
         with contextlib.suppress(Explained):
             core = await self._threads.supervisor.core()
@@ -47,7 +47,7 @@ class StoredAnswers:
             found = msgspec.json.decode(raw, type=TurnPage).data
             turn = next((turn for turn in found if not self._is_own(turn)), None)
             if turn is not None and turn.status in ENDS:
-                return Fact(News(NewsKind.ANSWER, f"stored {turn.id}"), dict(names), _outcome(thread_id, turn))
+                return AgentNews(News(NewsKind.ANSWER, f"stored {turn.id}"), dict(names), _outcome(thread_id, turn))
         return None
 
     def _is_own(self, turn: StoredTurn) -> bool:

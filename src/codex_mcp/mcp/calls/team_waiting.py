@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
-from codex_mcp.mcp.calls.waiting import Fact, Watched, own_turns, turns_of
+from codex_mcp.mcp.calls.waiting import AgentNews, WatchedAgent, own_turns, turns_of
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, names_of
@@ -26,7 +26,7 @@ class TeamView:
         self._threads = threads
         self._team = team
         self._stored = stored
-        self._answers: dict[str, Fact] = {}
+        self._answers: dict[str, AgentNews] = {}
         self._call = call
         self._references = None if references is None else tuple(dict.fromkeys(references))
         self._recorded: dict[str, Agent | None] = {}
@@ -72,7 +72,7 @@ class TeamView:
     def _member(self, reference: str) -> Member | None:
         return self._team.roster.called(reference, self._call.principal)
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedAgent]:
         if self._references is not None:
             return [self._named(reference) for reference in self._references]
         members = [
@@ -81,24 +81,24 @@ class TeamView:
                 self._threads, self._call.principal, self._call.caller, self._call.client_name
             )
         ]
-        return [Watched((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
+        return [WatchedAgent((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
 
-    def _named(self, reference: str) -> Watched:
+    def _named(self, reference: str) -> WatchedAgent:
         member = self._member(reference)
         agent = member.record if member is not None else self._recorded.get(reference)
         if agent is None:  # a thread that is no agent's; or closed just now, and time is up
             plain = self._threads.known(reference, self._call.principal)
-            return Watched((reference,), () if plain is None else turns_of(plain, self._call.caller))
+            return WatchedAgent((reference,), () if plain is None else turns_of(plain, self._call.caller))
         thread = None if agent.thread_id is None else self._threads.known(agent.thread_id, self._call.principal)
         turns = () if thread is None else turns_of(thread, self._call.caller)
         facts = self._paused(member) if member is not None else self._inactive(agent)
-        return Watched(tuple(key for key in (agent.codex_id, agent.thread_id) if key), turns, facts)
+        return WatchedAgent(tuple(key for key in (agent.codex_id, agent.thread_id) if key), turns, facts)
 
-    def _inactive(self, agent: Agent) -> tuple[Fact, ...]:
+    def _inactive(self, agent: Agent) -> tuple[AgentNews, ...]:
         answer = self._answers.get(agent.codex_id)
         return (*((answer,) if answer is not None else ()), *closed_facts(agent))
 
-    def _paused(self, member: Member | None) -> tuple[Fact, ...]:
+    def _paused(self, member: Member | None) -> tuple[AgentNews, ...]:
         if member is None or member.thread is None or not member.thread.idle:
             return ()
         pause = self._team.work.pause(member, self._team_tokens)
@@ -108,10 +108,10 @@ class TeamView:
         news = News(NewsKind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns} by {pause.by}")
         until = {} if pause.until is None else {"paused_until": pause.until}
         told = {**member.names, "threadId": member.thread_id, "status": "paused", **until, "content": pause.reason}
-        return (Fact(news, told),)
+        return (AgentNews(news, told),)
 
 
-def closed_facts(agent: Agent) -> tuple[Fact, ...]:
+def closed_facts(agent: Agent) -> tuple[AgentNews, ...]:
     if not agent.is_closed:
         return ()
     told: dict[str, object] = {
@@ -120,4 +120,4 @@ def closed_facts(agent: Agent) -> tuple[Fact, ...]:
         "status": agent.status,
         "content": f'The agent is closed. codex {{"codex_id": "{agent.codex_id}", "prompt": …}} resumes it.',
     }
-    return (Fact(News(NewsKind.CLOSE, f"{agent.codex_id} closed at {agent.last_active}"), told),)
+    return (AgentNews(News(NewsKind.CLOSE, f"{agent.codex_id} closed at {agent.last_active}"), told),)

@@ -26,7 +26,7 @@ LONGEST_IDLE: Final = 45.0
 a prompt, or never do so."""
 
 
-class Fact(Struct, frozen=True):
+class AgentNews(Struct, frozen=True):
     """A pause or a close, or the answer to a turn of an earlier server."""
 
     news: News
@@ -36,13 +36,13 @@ class Fact(Struct, frozen=True):
     """Of the turn of an earlier server; `told` has the names of its agent."""
 
 
-class Watched(Struct, frozen=True):
+class WatchedAgent(Struct, frozen=True):
     """The current state of an agent that a wait is about."""
 
     keys: tuple[str, ...]
     """The keys of `Changes` that concern it."""
     turns: tuple[Turn, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[AgentNews, ...] = ()
 
     @property
     def newest(self) -> Turn | None:
@@ -62,7 +62,7 @@ class Watched(Struct, frozen=True):
         return [*answers, *questions, *(fact.news for fact in self.facts)]
 
 
-class View(Protocol):
+class WaitView(Protocol):
     """The agents that a wait is about."""
 
     async def prepare(self) -> None:
@@ -72,14 +72,14 @@ class View(Protocol):
     def early(self) -> Iterable[str]:
         """The keys of changes that concern what `prepare` looks up."""
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedAgent]:
         """The agents as they are now."""
 
 
 class Wait(Struct, frozen=True):
     """What a caller waits for."""
 
-    view: View
+    view: WaitView
     mode: WaitMode = WaitMode.FIRST
     again: bool = False
     """Report again what was reported before."""
@@ -88,19 +88,19 @@ class Wait(Struct, frozen=True):
     """It names agents. Otherwise it is about the caller's own work, and returns at once if there is none."""
 
 
-class Seen(Struct, frozen=True):
+class Found(Struct, frozen=True):
     """What a wait has found."""
 
     finished: list[Turn]
     running: list[Turn]
-    facts: list[Fact]
+    facts: list[AgentNews]
     unchanged: list[Turn]
     """Ended turns whose answers were reported before."""
     questions: frozenset[str]
     """Keys of the questions that are news."""
 
 
-NOTHING: Final = Seen([], [], [], [], frozenset())
+NOTHING: Final = Found([], [], [], [], frozenset())
 
 
 def question_keys(turn: Turn) -> list[str]:
@@ -130,7 +130,7 @@ class _InFlight:
         self.keys: frozenset[str] = frozenset()
 
 
-class Waiter:
+class Waits:
     """Carries out waits, and records what was reported to which caller."""
 
     def __init__(self, threads: Threads) -> None:
@@ -139,7 +139,7 @@ class Waiter:
         self._callers = threads.callers
         self._in_flight: list[_InFlight] = []
 
-    async def wait(self, call: Call, wait: Wait) -> Seen:
+    async def wait(self, call: Call, wait: Wait) -> Found:
         """Wait for news. The caller must call `report` before its next await."""
         if not wait.is_named and not wait.view.watched():
             return NOTHING
@@ -154,7 +154,7 @@ class Waiter:
         """Does a running wait of this caller concern this thread or agent?"""
         return any(each.caller == caller and key in each.keys for each in self._in_flight)
 
-    async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Seen:
+    async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Found:
         while True:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             keys = list(wait.view.early)
@@ -179,7 +179,7 @@ class Waiter:
                 waiter.cancel()
                 self._changes.unwatch(keys, waiter)
 
-    def _looked(self, call: Call, wait: Wait, watched: Sequence[Watched]) -> tuple[Seen, WaitVerdict]:
+    def _looked(self, call: Call, wait: Wait, watched: Sequence[WatchedAgent]) -> tuple[Found, WaitVerdict]:
         fresh = {
             news.key: news
             for each in watched
@@ -190,7 +190,7 @@ class Waiter:
         turns = list(dict.fromkeys(turn for each in watched for turn in each.turns))
         facts = {fact.news.key: fact for each in watched for fact in each.facts}
         newest = dict.fromkeys(each.newest for each in watched)
-        seen = Seen(
+        seen = Found(
             finished=[turn for turn in turns if turn.name in fresh],
             running=[turn for turn in turns if not turn.ended],
             facts=[fact for key, fact in facts.items() if key in fresh],
@@ -254,7 +254,7 @@ class NamedThreads:
     early: tuple[str, ...] = ()
 
     def __init__(
-        self, threads: Threads, call: Call, chosen: Sequence[Thread], stored: Mapping[str, Fact] | None = None
+        self, threads: Threads, call: Call, chosen: Sequence[Thread], stored: Mapping[str, AgentNews] | None = None
     ) -> None:
         """`stored`: the last answers of threads that are not open here, by their ids."""
         self._threads = threads
@@ -265,15 +265,15 @@ class NamedThreads:
     async def prepare(self) -> None:
         """Nothing to look up."""
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedAgent]:
         for thread_id in self._chosen:
             self._chosen[thread_id] = self._threads.known(thread_id, self._call.principal) or self._chosen[thread_id]
         for thread_id in self._stored:
             if (opened := self._threads.known(thread_id, self._call.principal)) is not None:
                 self._chosen[thread_id] = opened
-        chosen = [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
+        chosen = [WatchedAgent((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
         stored = ((key, fact) for key, fact in self._stored.items() if key not in self._chosen)
-        return [*chosen, *(Watched((key,), facts=(fact,)) for key, fact in stored)]
+        return [*chosen, *(WatchedAgent((key,), facts=(fact,)) for key, fact in stored)]
 
 
 def own_turns(
@@ -304,5 +304,5 @@ class OwnThreads:
     async def prepare(self) -> None:
         """Nothing to look up."""
 
-    def watched(self) -> list[Watched]:
-        return [Watched((thread.id,), turns) for thread, turns in own_turns(self._threads, *self._whose)]
+    def watched(self) -> list[WatchedAgent]:
+        return [WatchedAgent((thread.id,), turns) for thread, turns in own_turns(self._threads, *self._whose)]

@@ -20,7 +20,7 @@ from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.mcp.control.questions import Questions
 from codex_mcp.mcp.eras import Handshake
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.session import ID_BYTES, Origin, Session
+from codex_mcp.mcp.session import ID_BYTES, Session, SessionOrigin
 from codex_mcp.rpc.errors import invalid_params, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
@@ -159,7 +159,7 @@ class Connection:
 
     def _opened(self, hello: control.Hello, principal: str) -> Session:
         is_whole = hello.principal is None and not hello.view
-        origin = Origin(principal, self._id, f"control {self._id} {principal}", administers=lambda: is_whole)
+        origin = SessionOrigin(principal, self._id, f"control {self._id} {principal}", administers=lambda: is_whole)
         session = Session(self._peer, self._inside.tools, self._inside.calls, origin)
         session.client.introduce(mcp.ClientInfo(hello.program, hello.version), {})
         return session

@@ -19,7 +19,7 @@ from codex_mcp.wire import features, mcp
 
 if TYPE_CHECKING:
     from codex_mcp.mcp.resources.mailboxes import Mailboxes
-    from codex_mcp.mcp.session import Listener
+    from codex_mcp.mcp.session import Subscriber
 
 Body: TypeAlias = Callable[[Exchange, Any], object]
 """Answers a request with these parameters, or returns the coroutine that will."""
@@ -53,7 +53,7 @@ class Features:
         wanted = asked.notifications.among(exchange.capabilities)
         return exchange.session.listen(exchange.request.id, exchange.client, wanted, partial(self._prepare, exchange))
 
-    async def _prepare(self, exchange: Exchange, listener: Listener) -> mcp.Wanted:
+    async def _prepare(self, exchange: Exchange, listener: Subscriber) -> mcp.Wanted:
         wanted = listener.wanted
         if wanted.prompts_list_changed:
             await self.prompts.watch(exchange)

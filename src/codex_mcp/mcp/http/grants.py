@@ -24,7 +24,7 @@ CLOSED_BY_POLICY: Final = 1008
 NO_LONGER_VALID: Final = "the token is no longer valid"
 
 
-class Grant(Struct, eq=False):
+class TokenGrant(Struct, eq=False):
     headers: Mapping[str, str]
     admitted: Admitted
     generation: int
@@ -34,21 +34,21 @@ class Grant(Struct, eq=False):
 class Grants:
     def __init__(self, access: AccessControl) -> None:
         self._access = access
-        self._open: set[Grant] = set()
+        self._open: set[TokenGrant] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def hold(self, headers: Mapping[str, str], admitted: Admitted, close: Callable[[], Awaitable[None]]) -> Grant:
+    def hold(self, headers: Mapping[str, str], admitted: Admitted, close: Callable[[], Awaitable[None]]) -> TokenGrant:
         """Check it regularly until `release`; `close` ends its connection."""
-        grant = Grant(headers, admitted, self._access.generation, close)
+        grant = TokenGrant(headers, admitted, self._access.generation, close)
         self._open.add(grant)
         return grant
 
-    def release(self, grant: Grant) -> None:
+    def release(self, grant: TokenGrant) -> None:
         self._open.discard(grant)
 
-    def still_holds(self, grant: Grant) -> bool:
+    def still_holds(self, grant: TokenGrant) -> bool:
         """Whether it would be let in now, as the same principal."""
         access = self._access
         access.refresh()

@@ -28,7 +28,7 @@ from codex_mcp.mcp.http.streams.live_stream import Delivery
 from codex_mcp.mcp.http.tickets import SessionTicket
 from codex_mcp.mcp.known_clients import asks_for_events
 from codex_mcp.mcp.methods import Methods, handle_notification
-from codex_mcp.mcp.session import ID_BYTES, Origin, Session, ToolBox
+from codex_mcp.mcp.session import ID_BYTES, Session, SessionOrigin, ToolBox
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import mcp
@@ -82,7 +82,7 @@ class HubSession:
         caller = msgspec.json.encode((principal, session_id)).decode()
         self.principal = principal
         owner = of_session(principal, session_id) if hub.has_private_sessions else principal
-        origin = Origin(owner, logged(session_id), caller, self.channel, lambda: hub.administers(principal))
+        origin = SessionOrigin(owner, logged(session_id), caller, self.channel, lambda: hub.administers(principal))
         self.session = Session(self.peer, hub.tools, hub.calls, origin, lambda: hub.shut_down(self))
         if logged_channel is self.channel:  # otherwise incoming messages must pass through the log
             self.channel.deliver_directly(self._message_received)

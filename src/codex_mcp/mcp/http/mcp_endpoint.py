@@ -45,7 +45,7 @@ from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions, no_pace
 from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.known_clients import takes_priming
-from codex_mcp.mcp.session import Origin, Session
+from codex_mcp.mcp.session import Session, SessionOrigin
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.transports.http import JSON, HttpExchange
@@ -249,7 +249,7 @@ class McpEndpoint:
         channel = AnswerChannel(request, self._hub.stateless)
         peer = Peer(watched(channel, "client"), Handlers(on_request, lambda _: None), max_requests=1, pace=no_pace)
         caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
-        session = Session(peer, self._hub.tools, self._hub.calls, Origin(principal, caller=caller))
+        session = Session(peer, self._hub.tools, self._hub.calls, SessionOrigin(principal, caller=caller))
         with about_only(session.subject):
             await peer.run()
             if channel.answer:

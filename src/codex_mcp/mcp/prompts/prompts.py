@@ -36,7 +36,7 @@ Embed: TypeAlias = Callable[[Exchange, str], Awaitable[Mapping[str, object] | No
 """The resource with this address, if there is one that the client may read."""
 
 
-class Found(Struct, frozen=True):
+class FoundPrompt(Struct, frozen=True):
     prompt: Prompt
     folder: str
     is_project: bool = False
@@ -54,7 +54,7 @@ class Found(Struct, frozen=True):
         }
 
 
-class Watched:
+class WatchedFolders:
     """The folders whose changes a session is told."""
 
     def __init__(self, watch: PromptWatch, tell: Callable[[], None]) -> None:
@@ -110,7 +110,7 @@ class Prompts:
         described = {"description": prompt.description} if prompt.description else {}
         return {**described, "messages": [{"role": "user", "content": block} for block in blocks]}
 
-    async def find(self, exchange: Exchange) -> dict[str, Found]:
+    async def find(self, exchange: Exchange) -> dict[str, FoundPrompt]:
         """The prompts of a session by their names."""
         folders = await self._folders(exchange)
         # A few of each principal at once: `in_thread` bounds the memory that they take.
@@ -119,10 +119,10 @@ class Prompts:
     async def watch(self, exchange: Exchange) -> None:
         """Tell the session's client changes from now on, until the session is closed."""
         session = exchange.session
-        await session.part(Watched, lambda: self._made(session)).move_to(await self._folders(exchange))
+        await session.part(WatchedFolders, lambda: self._made(session)).move_to(await self._folders(exchange))
 
-    def _made(self, session: Session) -> Watched:
-        watched = Watched(self._watch, lambda: session.announce(mcp.Change.PROMPTS))
+    def _made(self, session: Session) -> WatchedFolders:
+        watched = WatchedFolders(self._watch, lambda: session.announce(mcp.Change.PROMPTS))
         session.at_close(watched.stop)
         return watched
 
@@ -143,8 +143,10 @@ def _folders(home: str, root: str | None) -> Folders:
     return (users, folder) if is_inside and folder != os.path.realpath(users) else (users,)
 
 
-def _found(folders: Folders) -> dict[str, Found]:
+def _found(folders: Folders) -> dict[str, FoundPrompt]:
     users, *projects = folders
-    ours = {prompt.name: Found(prompt, users) for prompt in prompts_in(users)}
-    theirs = {prompt.name: Found(prompt, each, is_project=True) for each in projects for prompt in prompts_in(each)}
+    ours = {prompt.name: FoundPrompt(prompt, users) for prompt in prompts_in(users)}
+    theirs = {
+        prompt.name: FoundPrompt(prompt, each, is_project=True) for each in projects for prompt in prompts_in(each)
+    }
     return theirs | ours

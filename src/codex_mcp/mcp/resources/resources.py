@@ -23,7 +23,16 @@ from codex_mcp.mcp.resources.diff import diff
 from codex_mcp.mcp.resources.history import ThreadHistory
 from codex_mcp.mcp.resources.subscriptions import DELAY, MAX_SUBSCRIPTIONS, Source, Subscriptions, thread_source
 from codex_mcp.mcp.resources.transcript import transcript
-from codex_mcp.mcp.resources.uris import MAIL_TEMPLATE, MIME, TEMPLATES, Address, View, listed, mailbox_in, parsed
+from codex_mcp.mcp.resources.uris import (
+    MAIL_TEMPLATE,
+    MIME,
+    TEMPLATES,
+    ResourceAddress,
+    ThreadView,
+    listed,
+    mailbox_in,
+    parsed,
+)
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import features, mcp
@@ -32,7 +41,7 @@ from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:
     from codex_mcp.mcp.resources.mailboxes import Mailboxes
-    from codex_mcp.mcp.session import Listener, Session
+    from codex_mcp.mcp.session import Session, Subscriber
 
 logger = logging.getLogger(__name__)
 
@@ -92,17 +101,17 @@ class Resources:
         except (ThreadNotFound, BadThreadId) as exc:
             raise _not_found(exchange, uri) from exc
 
-    async def _contents(self, address: Address, uri: str) -> Sequence[dict[str, object]]:
+    async def _contents(self, address: ResourceAddress, uri: str) -> Sequence[dict[str, object]]:
         thread = await self._history.thread(address.thread_id)
-        if address.view is View.ROLLOUT:
+        if address.view is ThreadView.ROLLOUT:
             piece = await self._history.rollout(thread, address.begin)
-            content = [{"uri": uri, "mimeType": MIME[View.ROLLOUT], **piece.content()}]
+            content = [{"uri": uri, "mimeType": MIME[ThreadView.ROLLOUT], **piece.content()}]
             return content if piece.end >= piece.size else [*content, _rest(address, piece.end, piece.size)]
         kept = await self._history.turns(thread)
-        if address.view is View.ANSWER:
+        if address.view is ThreadView.ANSWER:
             text = await in_thread(last_answer, kept.turns)
-            return [{"uri": uri, "mimeType": MIME[View.ANSWER], "text": text[address.begin :]}]
-        render = diff if address.view is View.DIFF else transcript
+            return [{"uri": uri, "mimeType": MIME[ThreadView.ANSWER], "text": text[address.begin :]}]
+        render = diff if address.view is ThreadView.DIFF else transcript
         text = await in_thread(render, thread, kept.turns, is_cut=kept.is_cut)
         return [{"uri": uri, "mimeType": MIME[address.view], "text": text}]
 
@@ -132,7 +141,7 @@ class Resources:
             subscriptions.remove(uri)
         return {}
 
-    async def follow(self, exchange: Exchange, listener: Listener, uris: Sequence[str]) -> tuple[str, ...]:
+    async def follow(self, exchange: Exchange, listener: Subscriber, uris: Sequence[str]) -> tuple[str, ...]:
         """Tell a client that listens when these resources change; return those that it may read."""
         meta = {mcp.SUBSCRIPTION_KEY: exchange.request.id}
 
@@ -187,7 +196,7 @@ class Resources:
             logger.warning("cannot list mailboxes: %s", exc)
             return {}
 
-    async def _own(self, exchange: Exchange, uri: str) -> Address:
+    async def _own(self, exchange: Exchange, uri: str) -> ResourceAddress:
         """Raises RequestFailed, the same for an unknown thread and for that of another principal."""
         address, session = parsed(uri), exchange.session
         if address is not None and (
@@ -197,7 +206,7 @@ class Resources:
             return address
         raise _not_found(exchange, uri)
 
-    async def _find(self, exchange: Exchange, uri: str) -> Address:
+    async def _find(self, exchange: Exchange, uri: str) -> ResourceAddress:
         """As `_own`, for a thread that must exist."""
         address = await self._own(exchange, uri)
         if self._threads.open_thread(address.thread_id) is None:
@@ -220,7 +229,7 @@ def _page(kind: str, entries: dict[str, object] | dict[str, dict[str, object]], 
         raise invalid_params(str(exc)) from exc
 
 
-def _rest(address: Address, begin: int, size: int) -> dict[str, object]:
+def _rest(address: ResourceAddress, begin: int, size: int) -> dict[str, object]:
     uri = f"{address.uri}?from={begin}"
     return {"uri": uri, "mimeType": "text/plain", "text": f"The file has {size} bytes; read {uri} for what follows."}
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.mcp.resources.uris import Address, View
+from codex_mcp.mcp.resources.uris import ResourceAddress, ThreadView
 from codex_mcp.threads.observers import Observers
 
 MAX_SUBSCRIPTIONS: Final = 100
@@ -33,10 +33,10 @@ Tell: TypeAlias = Callable[[str], None]
 """Called with the address of a changed resource."""
 
 
-def concerns(view: View, kind: str) -> bool:
+def concerns(view: ThreadView, kind: str) -> bool:
     """Whether an event of this type may change this view of its thread."""
-    if view in (View.DIFF, View.ANSWER):
-        return kind in (CHANGES_FILES if view is View.DIFF else SAYS_SOMETHING)
+    if view in (ThreadView.DIFF, ThreadView.ANSWER):
+        return kind in (CHANGES_FILES if view is ThreadView.DIFF else SAYS_SOMETHING)
     return kind not in QUIET and not kind.endswith("_delta")
 
 
@@ -51,7 +51,7 @@ Source: TypeAlias = Callable[[Stop], Stop]
 """Calls its argument after each change of a resource, from now on; returns what ends that."""
 
 
-def thread_source(observers: Observers, address: Address) -> Source:
+def thread_source(observers: Observers, address: ResourceAddress) -> Source:
     """Changes of a view of a thread, while its turns run."""
 
     def follow(changed: Stop) -> Stop:

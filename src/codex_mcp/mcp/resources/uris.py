@@ -19,7 +19,7 @@ PREFIX: Final = "codex://threads/"
 _URI: Final = re.compile(r"codex://threads/([0-9A-Za-z-]{1,64})(?:/(answer|diff|rollout)(?:\?from=([0-9]{1,15}))?)?")
 
 
-class View(StrEnum):
+class ThreadView(StrEnum):
     """What is shown of a thread."""
 
     TRANSCRIPT = ""
@@ -29,33 +29,33 @@ class View(StrEnum):
 
 
 MIME: Final = {
-    View.TRANSCRIPT: "text/markdown",
-    View.ANSWER: "text/markdown",
-    View.DIFF: "text/x-diff",
-    View.ROLLOUT: "application/x-ndjson",
+    ThreadView.TRANSCRIPT: "text/markdown",
+    ThreadView.ANSWER: "text/markdown",
+    ThreadView.DIFF: "text/x-diff",
+    ThreadView.ROLLOUT: "application/x-ndjson",
 }
 
 TITLES: Final = {
-    View.TRANSCRIPT: "Transcript",
-    View.ANSWER: "Last answer",
-    View.DIFF: "Changed files",
-    View.ROLLOUT: "Rollout file",
+    ThreadView.TRANSCRIPT: "Transcript",
+    ThreadView.ANSWER: "Last answer",
+    ThreadView.DIFF: "Changed files",
+    ThreadView.ROLLOUT: "Rollout file",
 }
 
-HAS_PARTS: Final = (View.ANSWER, View.ROLLOUT)
+HAS_PARTS: Final = (ThreadView.ANSWER, ThreadView.ROLLOUT)
 """Can be read from a place in the middle on."""
 
 DESCRIPTIONS: Final = {
-    View.TRANSCRIPT: "What was asked, done and answered in the thread",
-    View.ANSWER: "The last message of the agent",
-    View.DIFF: "Every patch that the thread has applied, in order, as a unified diff",
-    View.ROLLOUT: "Codex's own record of the thread, one JSON object per line",
+    ThreadView.TRANSCRIPT: "What was asked, done and answered in the thread",
+    ThreadView.ANSWER: "The last message of the agent",
+    ThreadView.DIFF: "Every patch that the thread has applied, in order, as a unified diff",
+    ThreadView.ROLLOUT: "Codex's own record of the thread, one JSON object per line",
 }
 
 
-class Address(Struct, frozen=True):
+class ResourceAddress(Struct, frozen=True):
     thread_id: str
-    view: View
+    view: ThreadView
     begin: int = 0
     """The first character of an answer, or the first byte of a rollout, that is wanted."""
 
@@ -65,17 +65,17 @@ class Address(Struct, frozen=True):
         return PREFIX + "/".join(filter(None, (self.thread_id, self.view)))
 
 
-def parsed(uri: str) -> Address | None:
+def parsed(uri: str) -> ResourceAddress | None:
     """None if this is not the address of a resource."""
     found = _URI.fullmatch(uri)
     if found is None or (found[3] is not None and found[2] not in HAS_PARTS):
         return None
-    return Address(plain_id(found[1]), View(found[2] or ""), int(found[3] or 0))
+    return ResourceAddress(plain_id(found[1]), ThreadView(found[2] or ""), int(found[3] or 0))
 
 
 def listed(thread_id: str, about: str) -> dict[str, dict[str, object]]:
     """The resources of a thread by their addresses. `about`: a few words on the thread."""
-    addresses = [Address(thread_id, view) for view in View]
+    addresses = [ResourceAddress(thread_id, view) for view in ThreadView]
     return {
         each.uri: {
             "uri": each.uri,
@@ -89,14 +89,14 @@ def listed(thread_id: str, about: str) -> dict[str, dict[str, object]]:
 
 
 TEMPLATES: Final[dict[str, dict[str, object]]] = {
-    Address("{id}", view).uri: {
-        "uriTemplate": Address("{id}", view).uri,
+    ResourceAddress("{id}", view).uri: {
+        "uriTemplate": ResourceAddress("{id}", view).uri,
         "name": f"thread-{view or 'transcript'}",
         "title": TITLES[view],
         "description": DESCRIPTIONS[view],
         "mimeType": MIME[view],
     }
-    for view in View
+    for view in ThreadView
 }
 """The templates by their addresses."""
 

@@ -17,7 +17,7 @@ from codex_mcp.git.looking import changed_since
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.records import read_record
 from codex_mcp.git.running import Git, GitFailed
-from codex_mcp.git.start import Start
+from codex_mcp.git.start import StartPoint
 from codex_mcp.git.worktree import Worktree
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.resources.diff import diff, stat_of
@@ -116,7 +116,7 @@ def _instead(agent: Agent) -> str:
     return "; `of: uncommitted` shows what is not committed" if agent.repo_name is not None else ""
 
 
-def _of_known_turn(asked: _Asked, turn: Turn, start: Start) -> str:
+def _of_known_turn(asked: _Asked, turn: Turn, start: StartPoint) -> str:
     """The files of a turn; those of now, if it was stopped or still runs. Blocks."""
     root, outcome = start.position.root, turn.outcome
     paths = {os.path.relpath(_without_links(change.path), root) for change in outcome.files}

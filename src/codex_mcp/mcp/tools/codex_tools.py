@@ -16,7 +16,7 @@ from codex_mcp.mcp.asking.elicitation import client_question, fetched_question
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Said
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
-from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
+from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, Wait, WaitView, own_turns
 from codex_mcp.mcp.schema import catalogue, results
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, translated
 from codex_mcp.mcp.schema.fields import BadArguments
@@ -126,7 +126,7 @@ class CodexTools:
 
     async def _codex_wait(self, call: Call, arguments: WaitArguments) -> Result:
         asked = arguments.thread_ids
-        view: View = OwnThreads(self._threads, call)
+        view: WaitView = OwnThreads(self._threads, call)
         if asked is not None:
             view = await self._find_named(call, [plain_id(each) for each in asked])
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
@@ -140,7 +140,7 @@ class CodexTools:
             return None  # the tool itself reports the error
         return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW
 
-    async def _find_named(self, call: Call, thread_ids: Sequence[str]) -> View:
+    async def _find_named(self, call: Call, thread_ids: Sequence[str]) -> WaitView:
         known = [thread for each in thread_ids if (thread := self._threads.known(each, call.principal)) is not None]
         stored = {}
         for thread_id in {*thread_ids} - {thread.id for thread in known}:

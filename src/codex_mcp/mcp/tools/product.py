@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from codex_mcp.team.mail.team_mail import MailPlace
     from codex_mcp.team.profile.roles import Role
     from codex_mcp.team.records.store_session import OpenStore
-    from codex_mcp.team.resuming import Resume
+    from codex_mcp.team.resuming import ResumeFirst
     from codex_mcp.team.team import TeamMeasure
 
 CAPABILITIES: Final[dict[str, object]] = {"tools": {}, **features.CAPABILITIES, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
@@ -106,7 +106,7 @@ def team_product(
     roles: Mapping[str, Role],
     open_store: OpenStore,
     mail: MailPlace,
-    resume: Resume | None = None,
+    resume: ResumeFirst | None = None,
     around: Around | None = None,
 ) -> MakeProduct:
     # Not loaded by a server without a team, which starts faster.

@@ -17,7 +17,7 @@ TURNS_KEPT: Final = 10_000
 """Turns that led to sub-agents. A sub-agent that an older one leads to is stopped."""
 
 
-class Ours(Protocol):
+class OwnThread(Protocol):
     """A thread of ours."""
 
     id: str
@@ -32,7 +32,7 @@ class Family:
         self._led: dict[str, str] = {}
         """The thread of ours by its turn that led to sub-agents: these may start others long after that turn."""
 
-    def told(self, thread_id: str, threads: Iterable[Ours], told: Told | None, fact: Fact | None) -> None:
+    def told(self, thread_id: str, threads: Iterable[OwnThread], told: Told | None, fact: Fact | None) -> None:
         """Learn from a notification of a thread whose it is."""
         if isinstance(told, ThreadStarted) and told.thread.parent_thread_id is not None:
             self._parents[told.thread.id] = told.thread.parent_thread_id

@@ -17,23 +17,23 @@ from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
 
 
-class Member(Struct, frozen=True):
+class JsonMember(Struct, frozen=True):
     """A member of an object: where its key begins, and its value."""
 
     key: str
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None = None
     """Where the comma after it stands; None if there is none."""
 
 
-class Node(Struct, frozen=True):
+class JsonNode(Struct, frozen=True):
     """A value and where it stands; `members` are those of an object."""
 
     start: int
     end: int
     value: Value
-    members: tuple[Member, ...] | None = None
+    members: tuple[JsonMember, ...] | None = None
 
 
 BLOCK_COMMENT: Final = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
@@ -55,7 +55,7 @@ def is_blank(text: str) -> bool:
     return _SPACE.fullmatch(text) is not None
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     """The value of a text. Raises Unreadable, with the place."""
     node = _value(text, _space(text, 0), 0)
     after = _space(text, node.end)
@@ -72,7 +72,7 @@ def _space(text: str, at: int) -> int:
     return found.end()
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _value(text: str, at: int, depth: int) -> JsonNode:
     if depth > MAX_DEPTH:
         raise Unreadable(text, at, f"values are nested more than {MAX_DEPTH} deep")
     char = text[at : at + 1]
@@ -82,12 +82,12 @@ def _value(text: str, at: int, depth: int) -> Node:
         return _array(text, at, depth)
     if char == '"':
         string, end = _string(text, at)
-        return Node(at, end, string)
+        return JsonNode(at, end, string)
     if number := _NUMBER.match(text, at):
-        return Node(at, number.end(), _number(number.group()))
+        return JsonNode(at, number.end(), _number(number.group()))
     for word, value in _WORDS.items():
         if text.startswith(word, at):
-            return Node(at, at + len(word), value)
+            return JsonNode(at, at + len(word), value)
     raise Unreadable(text, at, "a value was expected")
 
 
@@ -105,17 +105,17 @@ def _string(text: str, at: int) -> tuple[str, int]:
     return decoded, found.end()
 
 
-def _object(text: str, start: int, depth: int) -> Node:
-    members: list[Member] = []
+def _object(text: str, start: int, depth: int) -> JsonNode:
+    members: list[JsonMember] = []
 
-    def member(at: int) -> Member:
+    def member(at: int) -> JsonMember:
         if text[at : at + 1] != '"':
             raise Unreadable(text, at, 'a name in "quotes" or } was expected')
         key, end = _string(text, at)
         colon = _space(text, end)
         if text[colon : colon + 1] != ":":
             raise Unreadable(text, colon, "a colon was expected")
-        return Member(key, at, _value(text, _space(text, colon + 1), depth + 1))
+        return JsonMember(key, at, _value(text, _space(text, colon + 1), depth + 1))
 
     def one(at: int) -> int:
         members.append(member(at))
@@ -123,13 +123,13 @@ def _object(text: str, start: int, depth: int) -> Node:
 
     def comma(at: int) -> None:
         last = members[-1]
-        members[-1] = Member(last.key, last.start, last.node, at)
+        members[-1] = JsonMember(last.key, last.start, last.node, at)
 
     end = _items(text, start, "}", one, comma)
-    return Node(start, end, {item.key: item.node.value for item in members}, tuple(members))
+    return JsonNode(start, end, {item.key: item.node.value for item in members}, tuple(members))
 
 
-def _array(text: str, start: int, depth: int) -> Node:
+def _array(text: str, start: int, depth: int) -> JsonNode:
     values: list[Value] = []
 
     def one(at: int) -> int:
@@ -138,7 +138,7 @@ def _array(text: str, start: int, depth: int) -> Node:
         return node.end
 
     end = _items(text, start, "]", one, lambda _: None)
-    return Node(start, end, values)
+    return JsonNode(start, end, values)
 
 
 def _items(text: str, start: int, closing: str, one: Callable[[int], int], comma: Callable[[int], None]) -> int:

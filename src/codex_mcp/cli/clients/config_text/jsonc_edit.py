@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.cli.clients.config_text.jsonc import BLOCK_COMMENT, Member, Node, Value, is_blank, parse
+from codex_mcp.cli.clients.config_text.jsonc import BLOCK_COMMENT, JsonMember, JsonNode, Value, is_blank, parse
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 
 _SAME_LINE: Final = re.compile(rf"(?:[ \t]|{BLOCK_COMMENT})*(?://[^\r\n]*)?")
@@ -71,14 +71,14 @@ def _nested(path: Sequence[str], value: Value) -> Value:
     return value
 
 
-def _members(text: str, node: Node, path: Sequence[str]) -> tuple[Member, ...]:
+def _members(text: str, node: JsonNode, path: Sequence[str]) -> tuple[JsonMember, ...]:
     if node.members is None:
         what = f"the value of {'.'.join(path)}" if path else "the file"
         raise Unreadable(text, node.start, f"{what} must be an object, {{…}}")
     return node.members
 
 
-def _member(text: str, members: Sequence[Member], key: str) -> Member | None:
+def _member(text: str, members: Sequence[JsonMember], key: str) -> JsonMember | None:
     found = [member for member in members if member.key == key]
     if len(found) > 1:
         raise Unreadable(text, found[1].start, f'"{key}" is there twice')
@@ -89,7 +89,7 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _layout_of(text: str, root: Node) -> _Layout:
+def _layout_of(text: str, root: JsonNode) -> _Layout:
     inner = [_indent_at(text, member.start) for member in root.members or ()]
     unit = next(filter(None, inner), "  ")
     is_one_line = "\n" not in text[root.start : root.end] and bool(root.members)
@@ -111,7 +111,7 @@ def _shown(value: Value, layout: _Layout, indent: str) -> str:
     return f"{layout.newline}{indent}".join(lines)
 
 
-def _added(text: str, node: Node, key: str, value: Value, layout: _Layout) -> str:
+def _added(text: str, node: JsonNode, key: str, value: Value, layout: _Layout) -> str:
     """The text with a new last member of this object."""
     assert node.members is not None
     if layout.is_one_line:
@@ -137,7 +137,7 @@ def _added(text: str, node: Node, key: str, value: Value, layout: _Layout) -> st
     return text[:end] + comma_now + text[end:at] + added + comma_later + text[at:]
 
 
-def _added_to_empty(text: str, node: Node, key: str, value: Value, layout: _Layout) -> str:
+def _added_to_empty(text: str, node: JsonNode, key: str, value: Value, layout: _Layout) -> str:
     outer = _indent_at(text, node.start)
     indent = outer + layout.unit
     inside = text[node.start + 1 : node.end - 1]
@@ -148,7 +148,7 @@ def _added_to_empty(text: str, node: Node, key: str, value: Value, layout: _Layo
     return text[: node.start + 1] + added + rest + text[node.end - 1 :]
 
 
-def _added_in_line(text: str, node: Node, added: str, layout: _Layout) -> str:
+def _added_in_line(text: str, node: JsonNode, added: str, layout: _Layout) -> str:
     assert node.members is not None
     if not node.members:
         at = node.end - 1
@@ -158,7 +158,7 @@ def _added_in_line(text: str, node: Node, added: str, layout: _Layout) -> str:
     return text[:end] + (layout.comma if last.comma is None else layout.comma[1:]) + added + text[end:]
 
 
-def _without(text: str, outer: Node, number: int) -> str:
+def _without(text: str, outer: JsonNode, number: int) -> str:
     """The text without one of the members of this object, its comma, and its line if nothing else is on it."""
     members = outer.members or ()
     member = members[number]

@@ -19,7 +19,7 @@ MOST_HELD: Final = 2.0
 HELD_SHARE: Final = 0.1
 
 
-class Reading(Protocol):
+class BacklogReader(Protocol):
     @property
     def lags_at(self) -> float:
         """The time at which its reader lags, unless it takes something before."""
@@ -46,14 +46,14 @@ class HoldBudget:
 
 class Backlog:
     def __init__(self) -> None:
-        self._behind: set[Reading] = set()
+        self._behind: set[BacklogReader] = set()
         self._budget = HoldBudget(MOST_HELD, HELD_SHARE)
         self._waiter: asyncio.Future[None] | None = None
 
-    def add(self, stream: Reading) -> None:
+    def add(self, stream: BacklogReader) -> None:
         self._behind.add(stream)
 
-    def caught_up(self, stream: Reading) -> None:
+    def caught_up(self, stream: BacklogReader) -> None:
         if stream in self._behind:
             self._behind.discard(stream)
             if self._waiter is not None:
