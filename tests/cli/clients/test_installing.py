@@ -127,6 +127,48 @@ def test_our_command_line_is_renewed(world: World, before: list[str], flags: lis
     assert servers(world, "cursor") == {"codex": {"command": after[0], "args": after[1:]}}
 
 
+@pytest.mark.parametrize("flags", [["--team", "red"], ["--turns-per-hour=3"], ["--no-auto-mail"], ["--resume"]])
+def test_a_flag_that_only_a_team_has_is_not_left_behind(world: World, flags: list[str]) -> None:
+    file = written(world, "cursor", {"command": PROGRAM, "args": ["serve", "-c", "a=1", *flags]})
+    before = file.read_bytes()
+    with pytest.raises(Refused, match=f"the entry has {flags[0]}, which only `codex-mcp serve` knows"):
+        world.run("install", "cursor", "--no-team")
+    assert file.read_bytes() == before
+    assert world.run("install", "cursor", "--no-team", "--force") == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bash", "-lc", f"exec {MOVED} mcp-server"],
+        ["bash", "-c", f"source ~/.profile && exec {MOVED} serve --team red"],
+        ["env", "-S", f"A=b {MOVED} mcp-server"],
+        [f"{MOVED} mcp-server"],
+    ],
+)
+def test_a_program_that_is_gone_is_named_if_a_shell_starts_it(world: World, words: list[str]) -> None:
+    file = written(world, "cursor", {"command": words[0], "args": words[1:]})
+    before = file.read_bytes()
+    with pytest.raises(Refused, match=f"it starts {MOVED}, which is not there, through "):
+        world.run("install", "cursor")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bash", "-lc", f"exec {PROGRAM} serve"],
+        ["ssh", "box", f"{MOVED} mcp-server"],
+        ["docker", "run", MOVED, "serve"],
+    ],
+)
+def test_a_program_that_is_there_or_elsewhere_stays(world: World, words: list[str]) -> None:
+    file = written(world, "cursor", {"command": words[0], "args": words[1:]})
+    before = file.read_bytes()
+    assert world.run("install", "cursor") == 0
+    assert file.read_bytes() == before
+
+
 def test_our_name_stays_if_it_is_on_the_path(world: World) -> None:
     programs = Path(world.environment["PATH"])
     programs.mkdir()
@@ -185,6 +227,19 @@ def test_uninstall_brings_back_what_force_replaced(world: World, client: str, *,
     assert at(servers(world, client), ("codex",)) == FOREIGN
     assert is_changed or file.read_bytes() == before
     assert not list((world.home / ".codex/codex-mcp").glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "old",
+    [["docker", "run", "x", "codex", "mcp-server"], ["bash", "-c", "source x && codex mcp-server"], ["codex", "mcp"]],
+)
+def test_uninstall_brings_back_an_old_server_that_force_replaced(world: World, old: list[str]) -> None:
+    file = written(world, "cursor", {"command": old[0], "args": old[1:], "env": {"A": "b"}})
+    before = file.read_bytes()
+    assert world.run("install", "cursor", "--force") == 0
+    assert words_of(at(servers(world, "cursor"), ("codex",))) == [PROGRAM, "mcp-server"]
+    assert world.run("uninstall", "cursor") == 0
+    assert file.read_bytes() == before
 
 
 URL = "http://127.0.0.1:1/mcp"

@@ -1,6 +1,7 @@
 """The configuration files of the known clients, as they write them."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,18 @@ def test_a_program_is_looked_for_on_the_path_and_at_its_place(tmp_path: Path) ->
         False,
         True,
     ]
+
+
+def test_a_program_in_a_text_for_a_shell_is_looked_for(tmp_path: Path) -> None:
+    for program, is_there in (
+        (str(tmp_path / "gone/codex-mcp"), False),
+        (str(Path(sys.executable).parent / "codex-mcp"), True),
+    ):
+        server = {"command": "bash", "args": ["-c", f"exec {program} serve"]}
+        written(tmp_path, "work/.mcp.json", json.dumps({"mcpServers": {"a": server}}))
+        (entry,) = read(tmp_path)
+        assert isinstance(entry, Entry)
+        assert (entry.program, entry.is_program_there) == (program, is_there)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": {"a": }}', "\xff"])

@@ -73,8 +73,7 @@ def planned(spot: Spot, wanted: Wanted, environment: Mapping[str, str], *, force
     if not force:
         raise Refused(_why_not(spot, shown, old.old if old is not None else None))
     entry = own_entry.new_entry(spot.place.client, wanted)
-    is_foreign = old is None and not spot.is_ours(environment)
-    record = Installed(file, [*spot.path], url, spot.now) if is_foreign else kept
+    record = kept if spot.is_ours(environment) else Installed(file, [*spot.path], url, spot.now)
     edit = setting(spot.place, spot.target, name, spot.before, entry)
     return Plan(edit, record, f"Replaced the server {name} of {title}: {shown}")
 
@@ -116,6 +115,11 @@ def _renewed(spot: Spot, data: bytes, wanted: Program, environment: Mapping[str,
     words = words_of(at(read(client.form, data), spot.path))
     ours = started_by(words, environment)
     assert isinstance(ours, Ours)  # the caller has looked
+    if ours.start is None and os.path.isabs(ours.program) and not os.access(ours.program, os.X_OK):
+        raise Refused(
+            f"cannot change {spot.name} in {spot.place.file}: it starts {ours.program}, which is not there, through "
+            f"{ours.through}; change it yourself, or replace it with --force"
+        )
     is_found = ours.start is not None and _is_found(words[ours.start : ours.end], wanted.words, environment)
     new = own_entry.renewed_words(words, ours, wanted, is_found=is_found)
     return own_entry.with_words(client, data, spot.path, new)

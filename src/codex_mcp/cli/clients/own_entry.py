@@ -13,6 +13,8 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.kinds import TABLE
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.cli.clients.config_text.documents import read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.entries import connection_of, shape_of, words_of
@@ -23,6 +25,11 @@ OF_COMMANDS: Final = ("command", "args", "env", "environment", "envFile", "cwd")
 OF_ADDRESSES: Final = (
     "url", "httpUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "requestInit",
 )  # fmt: skip
+
+OF_TEAMS: Final = frozenset(
+    {"--resume"}.union(*(TABLE[name].flags_for(name) for name in TeamSettings.__struct_fields__))
+)
+"""Flags that `serve` has and `mcp-server` has not."""
 
 
 class Program(Struct, frozen=True):
@@ -64,6 +71,8 @@ def renewed_words(words: Sequence[str], ours: Ours, wanted: Program, *, is_found
     """
     serving = words[ours.serving] if ours.serving is not None else None
     command = wanted.command if wanted.team is not None else serving or wanted.command
+    if serving is not None and command == "mcp-server":
+        _check_flags(words[ours.serving or 0 :])
     if ours.start is None or is_found:
         if serving is not None and ours.serving is not None:
             return [*words[: ours.serving], command, *words[ours.serving + 1 :]]
@@ -79,6 +88,16 @@ def renewed_words(words: Sequence[str], ours: Ours, wanted: Program, *, is_found
     else:
         rest.insert(0, command)
     return [*words[: ours.start], *wanted.words, *rest]
+
+
+def _check_flags(words: Sequence[str]) -> None:
+    """Raises Refused if `mcp-server` would not start with these."""
+    for word in words:
+        if word.partition("=")[0].replace("--no-", "--", 1) in OF_TEAMS:
+            raise Refused(
+                f"cannot use --no-team: the entry has {word}, which only `codex-mcp serve` knows; remove it from the "
+                "entry, or replace the entry with --force"
+            )
 
 
 def with_words(client: Client, data: bytes, path: Sequence[str], words: Sequence[str]) -> bytes:

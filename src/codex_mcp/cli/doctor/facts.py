@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -146,8 +147,10 @@ class Entry(Struct, frozen=True):
     @property
     def program(self) -> str:
         """The word whose program must be there."""
-        own = self.starts.start if isinstance(self.starts, Ours) else None
-        return self.words[own or 0] if self.words else ""
+        starts = self.starts if isinstance(self.starts, Ours) else Ours()
+        if starts.start is None and posixpath.isabs(starts.program):  # in a text for a shell
+            return starts.program
+        return self.words[starts.start or 0] if self.words else ""
 
 
 class UnreadableFile(Struct, frozen=True):

@@ -63,6 +63,9 @@ class Ours(Struct, frozen=True):
     through: str = ""
     """What starts it, if that is not its own program."""
 
+    program: str = ""
+    """Our program, if the line names one of this machine: no package, no module, nothing on another machine."""
+
 
 class Old(Struct, frozen=True):
     """An old server: what replaces its arguments, and what must be known about it."""
@@ -114,7 +117,9 @@ def recognised(words: Sequence[str], is_ours: IsOurs = lambda _: False) -> Verdi
     if found is None and len(words) == 1 and (inner := plain_words(words[0])):
         # The whole line in `command`: what replaces it goes where it belongs.
         found = _exact(inner, is_ours)
-        return Ours(through=ONE_STRING) if isinstance(found, Ours) else found or _buried(inner, is_ours)
+        if isinstance(found, Ours):
+            return Ours(through=ONE_STRING, program=found.program)
+        return found or _buried(inner, is_ours)
     return found or _buried(words if len(words) > 1 else ["", *words], is_ours)
 
 
@@ -157,13 +162,13 @@ def _ours(words: Sequence[str], server: Unwrapped, *, has_command: bool) -> Ours
     if has_command and commands and server.words[commands[0]] not in SERVING:
         return None
     if server.start == IN_TEXT:
-        return Ours(through=through)
+        return Ours(through=through, program="" if server.packages else server.words[0])
     serving = server.start + commands[0] if has_command and commands else None
     if server.python is not None:  # Python belongs to the program: it has our modules
         return Ours(server.python, server.start + 1, serving, through if server.python else "")
     if server.packages is not None:  # `uvx codex-mcp` finds it wherever it is
         return Ours(serving=serving, through=through)
-    return Ours(server.start, server.start + 1, serving, through)
+    return Ours(server.start, server.start + 1, serving, through, server.words[0])
 
 
 def _buried(words: Sequence[str], is_ours: IsOurs) -> Ours | Buried | None:
@@ -178,7 +183,9 @@ def _buried(words: Sequence[str], is_ours: IsOurs) -> Ours | Buried | None:
             found = _begins(line, is_ours)
             if found is not None:
                 through = _launcher(words)
-                return Ours(through=through) if isinstance(found, Ours) else Buried(found, through)
+                if isinstance(found, Ours):
+                    return Ours(through=through, program=found.program if runner.start == IN_TEXT else "")
+                return Buried(found, through)
     return None
 
 
