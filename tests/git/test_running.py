@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.git import running
 from tests.support.repositories import repository
 
 RUN = """
@@ -79,3 +80,12 @@ def test_a_git_that_waits_for_ever_ends_with_a_server_that_was_killed(tmp_path: 
             assert poll.poll(PATIENCE * 1000), "git still reads"
         finally:
             os.close(writer)
+
+
+def test_a_reference_without_an_end_fills_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = repository(tmp_path / "repo")
+    with (folder / ".git/refs/heads/main").open("wb") as file:
+        file.truncate(512 * 1024**2)  # an unpacked repository can bring a link to /dev/zero
+    monkeypatch.setattr(running, "MOST_MEMORY", 128 * 1024**2)
+    ran = running.Git(str(folder)).run("rev-parse", "HEAD^{commit}", patience=PATIENCE)
+    assert "Out of memory" in ran.errors

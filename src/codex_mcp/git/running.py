@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, Final
@@ -34,6 +35,10 @@ LONGEST_OUTPUT: Final = 32 * 1024 * 1024
 
 LOOK_EVERY: Final = 0.05
 """Seconds between two looks whether git has ended, while it writes nothing."""
+
+MOST_MEMORY: Final = 2 * 1024**3
+"""Bytes that a run may have by itself, besides files that it maps: an index of a million files takes some hundred MB. A
+reference that an unpacked repository brings as a link to a device has no end."""
 
 SHOWN_LINES: Final = 5
 """Of git's own words. On a full disk it has one for each file."""
@@ -139,6 +144,7 @@ class _Running:
             )
             note(process.pid)
             self._processes.add(process)
+        _limit_memory(process.pid)
         return process
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
@@ -153,6 +159,15 @@ class _Running:
 
 
 _running: Final = _Running()
+
+
+def _limit_memory(pid: int) -> None:
+    """Let it have no more than `MOST_MEMORY`, with each of its children, where the system can limit another process."""
+    import resource  # noqa: PLC0415  not at the server's start
+
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # it has ended, or has less already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _inherited() -> Mapping[str, str]:
