@@ -26,3 +26,27 @@ def test_keys_and_tokens_are_known_by_their_kind(mark: str) -> None:
 )
 def test_other_keys_and_tokens_are_shown(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bash -lc \"export API_TOKEN=\\$'hidden words'\"",
+        "SESSION_SECRET_V2=hidden",
+        "API_TOKEN: |\n    hidden",
+        "api_token: >-\n  hidden",
+        "password: |2-\\n  hidden",
+        '"auth": "dXNlcjpwYXNz"',
+    ],
+)
+def test_a_value_is_found_behind_what_a_shell_or_yaml_writes_before_it(text: str) -> None:
+    masked = redact(text)
+    assert "hidden" not in masked
+    assert "words" not in masked
+    assert "dXNl" not in masked
+    assert "****" in masked
+
+
+@pytest.mark.parametrize("text", ['"auth": "oauthClientCredentials"', '"auth": "BearerAuth"', "tokens: |\n  a list"])
+def test_names_of_methods_and_other_texts_are_shown(text: str) -> None:
+    assert redact(text) == text

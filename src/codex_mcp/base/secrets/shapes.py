@@ -13,19 +13,23 @@ from codex_mcp.base.secrets.rules import Rule
 QUOTE: Final = r"\\{0,16}[\"']"
 """A quote, with the backslashes of JSON inside JSON."""
 
-IS: Final = rf"(?:{QUOTE})?\]?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}(?:![\w:/]{{1,64}}\s{{1,8}})?"
-"""The text between a name and its value: also `environ['NAME'] = …`, and YAML with a kind (`NAME: !vault …`)."""
+IS: Final = (
+    rf"(?:{QUOTE})?\]?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}(?:![\w:/]{{1,64}}\s{{1,8}})?"
+    r"(?:[|>][+-]?\d?[+-]?[ \t]{0,8}(?:\n|\\{1,16}n)(?:\s|\\{1,16}[nt]){1,32})?"
+)
+"""The text between a name and its value: also `environ['NAME'] = …`, and YAML with a kind (`NAME: !vault …`) or a text
+of several lines."""
 
 TAIL: Final = (
     r"(?:[_-]?(?:base(?:64)?|b64|data|hex|pem|old|new|prev(?:ious)?|current|next|primary|secondary|default"
-    r"|prod(?:uction)?|staging|dev|test|\d{1,3}))?"
+    r"|prod(?:uction)?|staging|dev|test|v?\d{1,3}))?"
 )
 """What a name may have behind the telling word, as in `SECRET_KEY_BASE` or `API_KEY_2`."""
 
 VALUE: Final = (
     # Quoted, also as a shell writes it ($'…') or Python (b'…'): up to the same quote with as many backslashes, or to
     # the end of the line if the text was cut.
-    rf"(?:(?:[$@]|(?<=\s)[bBrRuUfF]{{1,2}})?(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
+    rf"(?:(?:\\{{0,16}}[$@]|(?<=\s)[bBrRuUfF]{{1,2}})?(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
     r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]]|(?<=\\) )+))"
 )
 
@@ -79,7 +83,9 @@ VALUES: Final = (
         "auth",
         ("auth",),
         # Base64, as in Docker's configuration, and not the name of a method.
-        rf"(?i:<START>auth{IS}(?:{QUOTE})?(?-i:(?=[\w+/=-]{{8}})(?=[A-Za-z+/_-]{{0,200}}[0-9=])(?=[a-z0-9+/_-]{{0,200}}[A-Z]))"
+        rf"(?i:<START>auth{IS}(?:{QUOTE})?(?-i:(?=[\w+/=-]{{8}})(?=[a-z0-9+/_-]{{0,200}}[A-Z])"
+        r"(?:(?=[A-Za-z+/_-]{0,200}[0-9=])"
+        rf"|(?=(?:[A-Za-z+/]{{4}}){{2,50}}{QUOTE})(?=[A-Z+/]{{0,200}}[a-z]{{1,200}}[A-Z+/]{{1,200}}[a-z]{{1,200}}[A-Z])))"
         r"(?P<secret>[\w+/-]{6,}={0,2})(?![\w.(]))",
     ),
     # By itself, the word also appears in compiler errors ("unexpected token: name").
