@@ -1,18 +1,61 @@
 """How many connections fit into what the system allows; tests/acceptance/test_http_strangers.py goes beyond that."""
 
+import asyncio
+
 import pytest
 
-from codex_mcp.transports.connections import FEWEST, Connections, allowed_descriptors, connections_for
+from codex_mcp.transports import connections
+from codex_mcp.transports.connections import FEWEST, Connections, InputClock, allowed_descriptors, connections_for
+from tests.support.patience import PATIENCE
 
 
 @pytest.mark.parametrize(
-    ("descriptors", "connections"),
+    ("descriptors", "most"),
     [(16, FEWEST), (80, 16), (256, 192), (1024, 896), (65536, 64512), (1 << 20, 1047552)],
 )
-def test_some_descriptors_are_kept_for_codex_and_files(descriptors: int, connections: int) -> None:
-    assert connections_for(descriptors) == connections
+def test_some_descriptors_are_kept_for_codex_and_files(descriptors: int, most: int) -> None:
+    assert connections_for(descriptors) == most
 
 
 def test_there_is_room_for_clients_here() -> None:
     assert allowed_descriptors() >= 256
     assert len(Connections()) == 0
+
+
+class Line(asyncio.Transport):
+    """A connection whose client is read, or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = True
+
+    def is_reading(self) -> bool:
+        return self.reads
+
+    def is_closing(self) -> bool:
+        return False
+
+
+async def test_only_a_message_that_is_not_complete_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "INPUT_SECONDS", 0.01)
+    late = {name: asyncio.Event() for name in ("complete", "next", "paused")}
+    paused = Line()
+    paused.reads = False
+    clocks = {
+        name: InputClock(paused if name == "paused" else Line(), lambda: 1, event.set) for name, event in late.items()
+    }
+    for clock in clocks.values():
+        clock.restart()
+        assert not clock.is_running, "nothing has come"
+        clock.start()
+    clocks["complete"].stop()
+    clocks["next"].stop()
+    clocks["next"].start()
+    async with asyncio.timeout(PATIENCE):
+        await late["next"].wait()
+        assert not late["complete"].is_set()
+        assert not late["paused"].is_set(), "its client cannot go on"
+        paused.reads = True
+        await late["paused"].wait()
+    for clock in clocks.values():
+        clock.close()

@@ -7,6 +7,7 @@ import logging
 import resource
 import select
 import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from codex_mcp.transports.budgets import Budget, Rank, Use
@@ -30,6 +31,8 @@ COUNTED_FROM: Final = 64 * 1024
 INPUT_SECONDS: Final = 30.0
 INPUT_RATE: Final = 64 * 1024
 """A message may take this long, and a second more for each of so many bytes that have come."""
+
+TOO_LATE: Final = "a message did not arrive completely in time"
 
 LOG_INTERVAL: Final = 10.0
 """Seconds between two log lines about closed connections."""
@@ -55,6 +58,57 @@ def allowed_descriptors() -> int:
 def input_deadline(began: float, size: int) -> float:
     """When a message that began then, and of which so much has come, is given up."""
     return began + INPUT_SECONDS + size / INPUT_RATE
+
+
+class InputClock:
+    """Calls `late` when a message of a client has begun and does not arrive completely in time."""
+
+    def __init__(self, transport: asyncio.Transport, unfinished: Callable[[], int], late: Callable[[], None]) -> None:
+        """`unfinished`: how many bytes of it have come."""
+        self._transport = transport
+        self._unfinished = unfinished
+        self._late = late
+        self._loop = asyncio.get_running_loop()
+        self._began = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._began > 0
+
+    def start(self) -> None:
+        """A part of a message is here."""
+        if not self._began:
+            self._began = self._loop.time()
+            if self._timer is None:
+                self._watch()
+
+    def restart(self) -> None:
+        """Its client could not go on before."""
+        if self._began:
+            self._began = self._loop.time()
+
+    def stop(self) -> None:
+        # The timer is left to run: nearly every message is complete at once, and timers cost more than this.
+        self._began = 0.0
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _watch(self) -> None:
+        self._timer = self._loop.call_at(input_deadline(self._began, self._unfinished()), self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        if not self._began or self._transport.is_closing():
+            return
+        if not self._transport.is_reading():
+            self.restart()  # we do not read what it sends
+        if self._loop.time() < input_deadline(self._began, self._unfinished()):
+            self._watch()
+        else:
+            self._late()
 
 
 class Connections:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Protocol
 
 from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
@@ -19,7 +20,7 @@ from websockets.frames import CloseCode
 from websockets.protocol import State
 
 from codex_mcp.transports.budgets import Rank, Use
-from codex_mcp.transports.connections import COUNTED_FROM, input_deadline
+from codex_mcp.transports.connections import COUNTED_FROM, TOO_LATE, InputClock
 from codex_mcp.transports.http import CONNECTION, HttpExchange
 from codex_mcp.transports.masked_messages import MaskedMessages, Message
 from codex_mcp.transports.web_limits import Stall, StallWatched, WebLimits
@@ -27,9 +28,8 @@ from codex_mcp.transports.websocket import frame_header
 
 logger = logging.getLogger(__name__)
 
-TOO_LATE: Final = "a message did not arrive completely in time"
 TOO_MANY_BYTES: Final = "too many bytes of unfinished messages and of answers that were not read"
-"""Why a WebSocket is closed."""
+"""Why a WebSocket is closed, besides TOO_LATE."""
 
 DIRECT: Final = "codex_mcp.direct"
 """In a WebSocket's scope: its DirectSocket."""
@@ -56,8 +56,7 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         self._fragments = 0
         self._fragment_bytes = 0
         self._is_counted = False
-        self._input_began = 0.0
-        self._input_timer: asyncio.TimerHandle | None = None
+        self._clock: InputClock | None = None
         self._pongs = 0
         self._write_limits = (COUNTED_FROM, COUNTED_FROM // 4)
         self._is_held = False
@@ -68,10 +67,12 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         super().connection_made(transport)
         self._stall = Stall(self.transport, self._limits.stall_timeout)
         self._limits.connections.taken_over(self.transport, self)
+        self._clock = InputClock(self.transport, self._unfinished, partial(self._break_off, TOO_LATE))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._input_timer is not None:
-            self._input_timer.cancel()
+        if self._clock is not None:
+            self._clock.close()
+            self._clock = None
         self._drop_input()
         super().connection_lost(exc)
 
@@ -112,8 +113,8 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     async def receive(self) -> ASGIReceiveEvent:
         was_paused = self.read_paused
         event = await super().receive()  # resumes reading
-        if was_paused:
-            self._input_began = self.loop.time()  # its client could not go on before
+        if was_paused and self._clock is not None:
+            self._clock.restart()
         self._choose_reading()
         return event
 
@@ -167,34 +168,16 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         return len(self.conn.reader.buffer) + self._fragment_bytes
 
     def _count_input(self) -> None:
-        size = self._unfinished()
-        if not size:
-            self._input_began = 0.0
-        elif not self._input_began:
-            self._input_began = self.loop.time()
-            if self._input_timer is None:
-                self._watch_input()
+        assert self._clock is not None, "it is connected"
+        if self._unfinished():
+            self._clock.start()
+        else:
+            self._clock.stop()
         held = self.held_bytes()
         if held >= COUNTED_FROM or self._is_counted:
             self._is_counted = held >= COUNTED_FROM
             if not self.holds(held if self._is_counted else 0):
                 self._break_off(TOO_MANY_BYTES)
-
-    def _watch_input(self) -> None:
-        # It is left to run when the message is complete: nearly every message is, and timers cost more than this.
-        due = input_deadline(self._input_began, self._unfinished())
-        self._input_timer = self.loop.call_at(due, self._input_due)
-
-    def _input_due(self) -> None:
-        self._input_timer = None
-        if not self._input_began or self.transport.is_closing():
-            return
-        if not self.transport.is_reading():
-            self._input_began = self.loop.time()  # we do not read what it sends
-        if self.loop.time() < input_deadline(self._input_began, self._unfinished()):
-            self._watch_input()
-        else:
-            self._break_off(TOO_LATE)
 
     def _break_off(self, why: str) -> None:
         logger.info("closed a WebSocket of %s: %s", self._principal or "a client without a token", why)

@@ -33,7 +33,7 @@ from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
 from codex_mcp.access.peers import Peers
 from codex_mcp.transports.budgets import Rank, Use
-from codex_mcp.transports.connections import COUNTED_FROM, Connections, input_deadline
+from codex_mcp.transports.connections import COUNTED_FROM, TOO_LATE, Connections, InputClock
 from codex_mcp.transports.first_bytes import FirstBytes
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class AcceptedSocket(WSListener):
         self._frame_bytes = 0
         """Of a frame that has not arrived completely; about, because a read may also hold the end of another one."""
         self._has_frame = False
-        self._input_timer: asyncio.TimerHandle | None = None
+        self._clock: InputClock | None = None
         self._listener: SocketListener | None = None
         self._socket: WSTransport | None = None
         self._transport: asyncio.Transport | None = None
@@ -129,6 +129,7 @@ class AcceptedSocket(WSListener):
         host, port = self._transport.get_extra_info("peername")[:2]
         self.peer = f"{host}:{port}"
         self._connections.taken_over(self._transport, self)
+        self._clock = InputClock(self._transport, self.held_bytes, partial(self._drop_message, TOO_LATE))
         self._listener = self._accept(self)
         self._send_ping()
 
@@ -179,6 +180,9 @@ class AcceptedSocket(WSListener):
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self._is_alive()
         self._input_ended()
+        if self._clock is not None:
+            self._clock.close()
+            self._clock = None
         if self._transport is not None:
             self._connections.closed(self._transport)
         if self._ping is not None:
@@ -214,25 +218,14 @@ class AcceptedSocket(WSListener):
 
     def _count_input(self) -> None:
         assert self._transport is not None
-        if self._input_timer is None:
-            loop = asyncio.get_running_loop()
-            self._input_timer = loop.call_at(input_deadline(loop.time(), 0), self._input_due, loop.time())
+        assert self._clock is not None, "it is connected"
+        self._clock.start()
         if not self._connections.holds(self._transport, self._principal, self.held_bytes()):
             self._drop_message("too many bytes of unfinished messages are held")
 
-    def _input_due(self, began: float) -> None:
-        loop = asyncio.get_running_loop()
-        if self._transport is not None and not self._transport.is_reading():
-            began = loop.time()  # we do not read what it sends
-        if loop.time() < (due := input_deadline(began, self.held_bytes())):
-            self._input_timer = loop.call_at(due, self._input_due, began)
-        else:
-            self._drop_message("a message did not arrive completely in time")
-
     def _input_ended(self) -> None:
-        if self._input_timer is not None and self._transport is not None:
-            self._input_timer.cancel()
-            self._input_timer = None
+        if self._clock is not None and self._clock.is_running and self._transport is not None:
+            self._clock.stop()
             self._connections.holds(self._transport, self._principal, 0)
 
     def _drop_message(self, why: str) -> None:
