@@ -80,7 +80,9 @@ async def test_an_agent_can_write_its_files_and_its_own_repository_and_nothing_e
     places = [Path(line.removeprefix("writable: ")) for line in found]
     assert tree / "a" in places
     assert tree.parent / ".git/HEAD" in places
-    allowed = (tree, tree.parent / ".git")
+    # The control socket has no contents; who may connect to it is a matter of test_control_socket_guards.
+    sockets = [path for path in places if path.parent == server.state_dir / "nodes" and path.suffix == ".sock"]
+    allowed = (tree, tree.parent / ".git", *sockets)
     assert [path for path in places if not any(path.is_relative_to(place) for place in allowed)] == []
     assert [path for path in places if path.is_relative_to(tree / ".git")] == []
 
