@@ -13,7 +13,7 @@ import select
 import sys
 import termios
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 from codex_mcp.base.futures import Waiters, resolve
 
@@ -53,8 +53,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         return self.queued + int.from_bytes(waiting, sys.byteorder)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
+        self._transport = cast("asyncio.WriteTransport", transport)  # those of uvloop inherit from none of asyncio
         # `drain` checks again each time the buffer falls to this mark.
         transport.set_write_buffer_limits(high=0)
 

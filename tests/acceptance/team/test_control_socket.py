@@ -5,9 +5,13 @@ import stat
 from pathlib import Path
 
 from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.wire import control
+from tests.support.http.http_server import http_server
+from tests.support.http.mcp_client import BOTH, Door, call, stateless
 from tests.support.servers.control_socket import HELLO, raw_control, socket_of
-from tests.support.servers.mcp_server import Json
+from tests.support.servers.mcp_server import TOUR, Json, Setup
 from tests.support.team.team_server import say, team_server
 
 PERSON = Caller(program="test", person="mira")
@@ -97,3 +101,23 @@ async def test_a_socket_works_in_a_folder_with_a_long_path(tmp_path: Path) -> No
         (node,) = living_nodes(str(folder))
         async with connected(str(folder), node, PERSON) as (_, greeting):
             assert greeting.pid == server.process.pid
+
+
+async def test_a_server_over_http_has_a_socket_as_well(tmp_path: Path) -> None:
+    """Its event loop is another one."""
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides(), command="serve")
+        async with http_server(setup) as server:
+            message, headers = stateless(call(1, "codex", {"prompt": say("hello"), "identity": "arch"}))
+            assert (await Door(server.port, accept=BOTH).ask("POST", message, **headers)).status == 200
+            folder = str(setup.home / ".config/atm/codex-sessions")
+            (node,) = living_nodes(folder)
+            async with connected(folder, node, PERSON) as (reached, _):
+                result = await reached.call_tool("codex_close", {"id": "arch"}, control.ActsFor(principal="local"))
+                assert result["structuredContent"]["status"] == "closed"
+            path = Path(folder) / "nodes" / f"{node}.sock"
+            async with raw_control(path) as flooding:
+                flooding.write(b"no json\n" * 9)
+                while await flooding.read() is not None:
+                    pass
+    assert not path.exists()

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -140,5 +140,4 @@ class LocalChannel(OutgoingBytes, asyncio.Protocol):
             self._transport.abort()
 
     def _input(self) -> asyncio.Transport:
-        assert isinstance(self._transport, asyncio.Transport)
-        return self._transport
+        return cast("asyncio.Transport", self._transport)
