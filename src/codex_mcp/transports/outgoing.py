@@ -55,7 +55,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.WriteTransport", transport)  # those of uvloop inherit from none of asyncio
         # `drain` checks again each time the buffer falls to this mark.
-        transport.set_write_buffer_limits(high=0)
+        self._transport.set_write_buffer_limits(high=0)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
