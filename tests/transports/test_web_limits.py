@@ -13,7 +13,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.http import HttpExchange
-from codex_mcp.transports.web_limits import LimitedHttp, Stall, WebLimits
+from codex_mcp.transports.web_limits import MOST_PIPELINED, LimitedHttp, Stall, WebLimits
 from tests.support.clock import Clock, run_with_clock
 from tests.support.http.client import Wire, connect
 from tests.support.patience import PATIENCE
@@ -256,6 +256,17 @@ async def test_a_head_that_is_too_long_is_told_so() -> None:
         answer = await wire.ask("GET", "/", headers={"long": "y" * 2000})
         assert (answer.status, answer.headers["connection"]) == (431, "close")
         assert answer.body == b"the request line and the headers are too long\n"
+
+
+async def test_only_so_many_requests_are_sent_before_the_first_is_answered() -> None:
+    request, count = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", MOST_PIPELINED
+    async with limited(hello, PATIENT) as port:
+        async with connect(port) as wire:
+            wire.send_raw(request * count)
+            assert [(await wire.read_answer()).body for _ in range(count)] == [b"hello"] * count
+        async with connect(port) as wire:
+            wire.send_raw(request * count * 10 + b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            assert (await said(wire)).count(b"hello") < count
 
 
 async def test_a_body_is_not_part_of_the_head() -> None:

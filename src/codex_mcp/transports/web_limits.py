@@ -32,6 +32,10 @@ logger = logging.getLogger(__name__)
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Request line and headers. A session id has a few hundred bytes, a signed token a few thousand."""
 
+MOST_PIPELINED: Final = 64
+"""Requests that a client sends before the first is answered. They are short: thousands of them come in one read, and
+each takes a kilobyte of memory for as long as the client reads nothing."""
+
 HEAD_TIME: Final = 10.0
 """Seconds for a head, from when the connection was opened or the head began."""
 
@@ -255,6 +259,9 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             self.when_lost = {each: call for each, call in self.when_lost.items() if not each.is_written}
         if self._is_head_too_long():
             self._refuse(TOO_LARGE)
+            raise _Refused
+        if len(self.pipeline) >= MOST_PIPELINED:
+            self.transport.abort()
             raise _Refused
         if self.cycle is not None:
             self._earlier = [cycle for cycle in (*self._earlier, self.cycle) if not cycle.response_complete]
