@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from websockets.server import ServerProtocol
 
+from codex_mcp.transports import dialled_socket
 from codex_mcp.transports.dialled_socket import PONGS_HIGH, dial
 from tests.support.patience import PATIENCE
 from tests.transports.test_websocket import a_pair, messages
@@ -76,6 +77,16 @@ async def test_a_frame_that_is_too_long_ends_the_connection_without_a_traceback(
         gc.collect()
         await asyncio.sleep(0)
     assert "never retrieved" not in caplog.text
+
+
+@pytest.mark.parametrize("part", [b"", b"xx"])
+async def test_a_message_that_does_not_end_ends_the_connection(monkeypatch: pytest.MonkeyPatch, part: bytes) -> None:
+    monkeypatch.setattr(dialled_socket, "DIALLED_MESSAGE_BYTES", 100_000)
+    frame = bytes([len(part)]) + part
+    async with asyncio.timeout(PATIENCE), sends_raw(b"\x02" + frame + (b"\x00" + frame) * 5000) as url:
+        client = await dial(url, {}, PATIENCE)
+        assert list(await client.receive()) == []
+        await client.aclose()
 
 
 async def test_pings_of_one_who_reads_nothing_are_not_all_answered() -> None:

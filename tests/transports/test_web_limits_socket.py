@@ -18,6 +18,10 @@ HANDSHAKE = {
 }
 
 
+EMPTY = b"\x01\x80" + bytes(4)
+"""The first fragment of a message, with nothing in it."""
+
+
 async def patient_socket(scope: Any, receive: Any, send: Any) -> None:
     await receive()
     await send({"type": "websocket.accept"})
@@ -25,7 +29,7 @@ async def patient_socket(scope: Any, receive: Any, send: Any) -> None:
         pass
 
 
-@pytest.mark.parametrize("sent", [b"\x81\xfe\xff\xff" + bytes(20_000), b"\x01\x81" + bytes(5), b"\x81"])
+@pytest.mark.parametrize("sent", [b"\x81\xfe\xff\xff" + bytes(20_000), b"\x01\x81" + bytes(5), b"\x81", EMPTY])
 async def test_a_websocket_message_that_is_not_complete_in_time_costs_the_socket(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
@@ -45,4 +49,13 @@ async def test_bytes_of_unfinished_websocket_messages_are_limited() -> None:
         assert (await wire.read_head())[0] == 101
         for opcode in (b"\x01", b"\x00", b"\x00"):  # in fragments, each complete
             wire.send_raw(opcode + b"\xff" + (60_000).to_bytes(8, "big") + bytes(60_004))
+        assert b"too many bytes" in await wire.read_to_the_end()
+
+
+async def test_fragments_count_also_if_they_are_empty() -> None:
+    limits = WebLimits(PATIENCE, connections=connections.Connections(8, held_bytes=300_000))
+    async with limited(patient_socket, limits) as port, connect(port) as wire:
+        wire.send("GET", "/", b"", HANDSHAKE)
+        assert (await wire.read_head())[0] == 101
+        wire.send_raw(EMPTY + (b"\x00" + EMPTY[1:]) * 5000)
         assert b"too many bytes" in await wire.read_to_the_end()

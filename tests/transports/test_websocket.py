@@ -277,7 +277,11 @@ async def test_a_message_that_is_not_complete_in_time_costs_the_connection(
     assert "did not arrive completely in time" in caplog.text
 
 
-@pytest.mark.parametrize("sent", [FRAGMENT, PART])
+EMPTY = b"\x01\x80" + bytes(4) + (b"\x00\x80" + bytes(4)) * 5000
+"""Many frames of a message, with nothing in them."""
+
+
+@pytest.mark.parametrize("sent", [FRAGMENT, PART, EMPTY])
 async def test_unfinished_messages_have_a_limit_in_bytes(caplog: pytest.LogCaptureFixture, sent: bytes) -> None:
     few = connections.Connections(8, held_bytes=150_000)
     assert b" 101 " in await begun(Endpoint(Listener, lambda _: None, lambda: False, few), sent)

@@ -28,6 +28,9 @@ HELD_BYTES: Final = 128 * 1024 * 1024
 COUNTED_FROM: Final = 64 * 1024
 """Bytes of one connection from which they are counted: less is common, and costs more to count than to keep."""
 
+FRAGMENT_COST: Final = 64
+"""Bytes of memory for each fragment of a message, besides its own: it may have one byte, or none."""
+
 INPUT_SECONDS: Final = 30.0
 INPUT_RATE: Final = 64 * 1024
 """A message may take this long, and a second more for each of so many bytes that have come."""

@@ -18,6 +18,7 @@ from codex_mcp.base.futures import Waiters
 from codex_mcp.base.printable import foreign
 from codex_mcp.rpc.channel import FrameKind
 from codex_mcp.rpc.inbox import Inbox
+from codex_mcp.transports.connections import FRAGMENT_COST
 from codex_mcp.wire.jsonrpc import Id
 
 QUEUE_HIGH: Final = 1024 * 1024
@@ -25,6 +26,9 @@ QUEUE_HIGH: Final = 1024 * 1024
 
 DIALLED_FRAME_BYTES: Final = 128 * 1024 * 1024
 """Codex's own server sends frames of up to 84 MB."""
+
+DIALLED_MESSAGE_BYTES: Final = 2 * DIALLED_FRAME_BYTES
+"""Of a message in any number of frames, with what they cost in memory."""
 
 FRAGMENT_BYTES: Final = 8 * 1024 * 1024
 """Longer messages are sent in pieces: Codex's server takes messages of 64 MiB, but frames of 16 MiB at most."""
@@ -42,6 +46,8 @@ class DialledSocket(WSListener):
         self._socket: WSTransport | None = None
         self._inbox = Inbox(QUEUE_HIGH, self._pause_reading, self._resume_reading)
         self._parts: list[bytes] = []
+        self._size = 0
+        """Of a message that is not complete, in memory."""
         self._writable = Waiters()
         self._tcp: socket.socket | None = None
         self._lost = False
@@ -54,10 +60,15 @@ class DialledSocket(WSListener):
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         if frame.msg_type in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
-            self._parts.append(frame.get_payload_as_bytes())
-            if frame.fin:
+            part = frame.get_payload_as_bytes()
+            self._parts.append(part)
+            self._size += len(part) + FRAGMENT_COST
+            if self._size > DIALLED_MESSAGE_BYTES:
+                self._parts.clear()
+                transport.disconnect()
+            elif frame.fin:
                 message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-                self._parts = []
+                self._parts, self._size = [], 0
                 self._inbox.add((message,))
         elif frame.msg_type == WSMsgType.PING:
             if self.unsent < PONGS_HIGH:

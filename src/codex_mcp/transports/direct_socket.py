@@ -20,7 +20,7 @@ from websockets.frames import CloseCode
 from websockets.protocol import State
 
 from codex_mcp.transports.budgets import Rank, Use
-from codex_mcp.transports.connections import COUNTED_FROM, TOO_LATE, InputClock
+from codex_mcp.transports.connections import COUNTED_FROM, FRAGMENT_COST, TOO_LATE, InputClock
 from codex_mcp.transports.http import CONNECTION, HttpExchange
 from codex_mcp.transports.masked_messages import MaskedMessages, Message
 from codex_mcp.transports.web_limits import Stall, StallWatched, WebLimits
@@ -163,7 +163,7 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         if len(self.frames) < self._fragments:
             self._fragments = self._fragment_bytes = 0
         if self.frames:
-            self._fragment_bytes += sum(map(len, self.frames[self._fragments :]))
+            self._fragment_bytes += sum(len(frame) + FRAGMENT_COST for frame in self.frames[self._fragments :])
             self._fragments = len(self.frames)
         return len(self.conn.reader.buffer) + self._fragment_bytes
 

@@ -33,7 +33,7 @@ from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
 from codex_mcp.access.peers import Peers
 from codex_mcp.transports.budgets import Rank, Use
-from codex_mcp.transports.connections import COUNTED_FROM, TOO_LATE, Connections, InputClock
+from codex_mcp.transports.connections import COUNTED_FROM, FRAGMENT_COST, TOO_LATE, Connections, InputClock
 from codex_mcp.transports.first_bytes import FirstBytes
 
 logger = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class AcceptedSocket(WSListener):
         return Use(Rank.BUSY if self._has_spoken else Rank.IDLE)
 
     def held_bytes(self) -> int:
-        return self._size + self._frame_bytes
+        return self._size + len(self._parts) * FRAGMENT_COST + self._frame_bytes
 
     def bytes_received(self, size: int) -> None:
         """A read is done: the frames in it were delivered."""
