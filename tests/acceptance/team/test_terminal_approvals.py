@@ -169,3 +169,26 @@ async def test_words_that_do_not_belong_together_are_refused(tmp_path: Path) -> 
     ):
         done = await asyncio.to_thread(command, tmp_path, "approvals", *words)
         assert (done.returncode, done.stdout) == (2, ""), words
+
+
+async def read_until(child: Child, text: str) -> str:
+    """What it prints until there is this text, without its line breaks."""
+    seen = ""
+    while text not in seen:
+        line = (await child.stdout.readline()).decode()
+        assert line, seen
+        seen = " ".join([seen, *line.split()])
+    return seen
+
+
+async def test_who_watches_an_agent_sees_what_it_asks_and_what_is_decided(tmp_path: Path) -> None:
+    async with team_server(tmp_path, script=TEAM_SCRIPT, elicitation=False) as (server, _model):
+        await server.start("[[scene: escalate]]", identity="arch", **ASKS)
+        (row,) = await listed(server)
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(server.setup.home)}
+        async with Child([PROGRAM, "watch", "arch"], environment, server.setup.home) as child:
+            seen = await read_until(child, "denied: Deny")
+            assert "codex asks: Allow Codex to run" in seen
+            assert f"answer with: codex-mcp approvals answer {row['id']} DECISION" in seen
+            await approvals(server, "answer", row["id"], "approved")
+            assert "codex It was answered (approved) by mira" in await read_until(child, "agent It ran.")

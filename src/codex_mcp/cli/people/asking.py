@@ -31,7 +31,7 @@ def lines(asked: Asked, now: float, *, whole: bool = False) -> str:
     who = f"agent {one_line(question.agent)}" if question.agent else f"thread {one_line(question.thread)}"
     head = f"{one_line(question.id)}: {who}, {asked.server}{_time(question, now)}"
     body = [*visible(question.message).splitlines(), *(_diff(question.fields) if whole else ())]
-    end = [visible(question.receipt.sentence)] if question.receipt is not None else [*_ways(question)]
+    end = [visible(question.receipt.sentence)] if question.receipt is not None else [*ways(question)]
     return "\n".join([head, *(INDENT + line for line in (*body, *end))])
 
 
@@ -42,7 +42,7 @@ def _time(question: control.Question, now: float) -> str:
     return f"{asked}, {max(0, round(question.deadline - now))} s left"
 
 
-def _ways(question: control.Question) -> Iterator[str]:
+def ways(question: control.Question) -> Iterator[str]:
     """How it can be answered."""
     for client in question.asked_of:
         yield f"also asked of {one_line(client.client) or 'a client without a name'}; the first answer counts"

@@ -50,16 +50,18 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
 
 async def _watch(folder: str, agent: Agent, screen: Screen, environment: Mapping[str, str]) -> None:
-    watched = Watched(screen, agent.cwd)
+    watched = Watched(screen, agent)
     async with server_of(folder, agent, caller_of(COMMAND, environment), watched.told) as server:
         try:
-            followed = await server.follow([control.THREAD + agent.codex_id])
+            followed = await server.follow([control.THREAD + agent.codex_id, control.QUESTIONS])
         except RequestFailed as exc:
             raise Refused(f"cannot follow it: {foreign(str(exc))}") from exc
         row = followed.agents[0] if followed.agents else {}
         state = one_line(str(row.get("thread_state", "")))
         title = f"{one_line(agent.identity)} ({agent.codex_id}) is {state}"
         screen.heading(title, one_line(agent.cwd))
+        for question in followed.questions:
+            watched.question(question)
         why = await _ended(server, watched)
     if why is not None:
         raise why
