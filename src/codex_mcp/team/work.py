@@ -357,8 +357,9 @@ def _outcome_of(receipt: Receipt) -> AuditOutcome:
     """How a question came to its end, as the audit counts it."""
     if receipt.state is State.EXPIRED:
         return AuditOutcome.TIMED_OUT
-    approved = receipt.decision is not None and is_approval(receipt.decision)
-    return AuditOutcome.OK if approved else AuditOutcome.REFUSED
+    if receipt.decision is None:  # withdrawn, or lost with Codex
+        return AuditOutcome.INTERRUPTED
+    return AuditOutcome.OK if is_approval(receipt.decision) else AuditOutcome.REFUSED
 
 
 def _event(kind: str, outcome: TurnOutcome, tokens: int) -> dict[str, object]:

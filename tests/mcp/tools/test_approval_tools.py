@@ -98,6 +98,30 @@ async def test_a_named_session_whose_client_cannot_be_asked_is_listed_and_answer
         )
 
 
+async def test_what_a_client_is_being_asked_is_not_listed_and_no_news_for_a_wait(tmp_path: Path) -> None:
+    async with team_server(tmp_path, script=SCRIPT) as (server, _model):
+        call = server.call("codex", {"prompt": "[[scene: escalate]]", "identity": "arch", **ASKS})
+        question = await server.question()
+        assert await listed(server) == []
+        assert (await server.status())["pending_approvals"] == 0
+        waited = structured(await server.run("codex_wait", {"ids": ["arch"], "timeout-seconds": 0.1}))
+        assert (waited["finished"], "approvals" in waited["running"][0]) == ([], False)
+        server.send({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept"}})
+        assert structured(await server.result(call))["content"] == "It ran."
+
+
+async def test_a_question_whose_turn_is_stopped_is_withdrawn(tmp_path: Path) -> None:
+    async with team_server(tmp_path, elicitation=False, script=SCRIPT) as (server, _model):
+        asked = await server.start("[[scene: escalate]]", identity="arch", **ASKS)
+        (approval,) = asked["approvals"]
+        await server.run("codex_interrupt", {"id": "arch"})
+        assert await listed(server) == []
+        late = refusal(await server.run("codex_approvals", {"id": approval["id"], "decision": "approved"}))
+        assert "Codex waits for no answer any more" in late
+        (ended,) = [each for each in server.audit() if each["event"] == "approval"]
+        assert (ended["outcome"], ended["what"], ended["via"]) == ("interrupted", "withdrawn", "codex")
+
+
 async def test_whoever_answers_too_late_is_told_who_came_first(tmp_path: Path) -> None:
     async with team_server(tmp_path, elicitation=False, script=SCRIPT) as (server, _model):
         asked = await server.start("[[scene: escalate]]", identity="arch", **ASKS)
