@@ -57,12 +57,12 @@ class Thread:
         self._context = context
         self.loading = Loading(core, opened, context.cores)
         self._translator = EventTranslator(self.id, full=spec.raw_events)
+        self._publishing = Publishing(self, context.observers, self._translator.thread_opened(opened.answer))
+        self._publish = self._publishing.publish
         self._queue = TurnQueue(context.settings.max_turns_waiting)
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         self._ended = EndedTurns()
-        self._publishing = Publishing(self, context.observers, self._translator.thread_opened(opened.answer))
-        self._publish = self._publishing.publish
         decided = partial(context.listener.question_decided, self)
         self._answering = Answering(self._translator, self._publish, decided, self.cancel, context)
         self._meter = TokenMeter()

@@ -1,4 +1,7 @@
-"""Reads Codex's config.toml and its profiles, for settings that Codex's app-server no longer supports."""
+"""Reads Codex's config.toml and its profiles, for settings that Codex's app-server no longer supports.
+
+Also merges the layers of a new thread, which `overrides` describes.
+"""
 
 import functools
 import os
@@ -7,7 +10,19 @@ import msgspec
 
 from codex_mcp.base.errors import BadOverride
 from codex_mcp.base.files import read_if_there
-from codex_mcp.codex.config.overrides import PROFILE_NAME, Tree, profile_layer
+from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.codex.config.overrides import (
+    PROFILE_NAME,
+    Config,
+    ThreadConfig,
+    Tree,
+    core_config,
+    lift_profile,
+    parse_overrides,
+    profile_layer,
+    thread_config,
+)
+from codex_mcp.codex.config.permissions import refuse_trust
 
 SUFFIX = ".config.toml"
 """Of the file of a profile."""
@@ -35,6 +50,27 @@ def read_profile(codex_home: str, name: str) -> Tree:
     if PROFILE_NAME.fullmatch(name):
         own_file = _read_toml(os.path.join(codex_home, f"{name}{SUFFIX}"))
     return profile_layer(name, own_file, None if own_file is not None else read_user_config(codex_home))
+
+
+def read_thread_config(
+    core: CoreSettings, config: Config, *, profile: str | None, approval_policy: str | None, tools: Config
+) -> ThreadConfig:
+    """The configuration of a new thread, given that of its call, whose `tools` are further arguments of this kind.
+
+    Raises BadOverride, UnknownProfile, Refused.
+    """
+    server = core_config(core.overrides, read_user_config(core.codex_home))
+    layers: list[Config] = []
+    if (named := core.profile or server.profile) is not None:
+        # The server's -c override its profile, so they must follow it here although the core was started with them.
+        given, _ = lift_profile(parse_overrides(core.overrides))
+        layers += [read_profile(core.codex_home, named), given]
+    # null means the empty text, as in 0.153.4: TOML has no null.
+    config, profile_in_config = lift_profile({key: "" if value is None else value for key, value in config.items()})
+    refuse_trust(config)
+    if (named := profile or profile_in_config) is not None:
+        layers.append(read_profile(core.codex_home, named))
+    return thread_config([*layers, config, tools], approval_policy=approval_policy, core_policy=server.approval_policy)
 
 
 def profile_names(codex_home: str) -> list[str]:

@@ -1,9 +1,8 @@
-"""From a call's arguments to the thread and the turn that Codex is asked for: merges configuration, checks paths."""
+"""From a call's arguments to the thread and the turn that Codex is asked for; checks paths."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -14,9 +13,8 @@ from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT, is_elsewhere, unknown
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
-from codex_mcp.codex.config.permissions import refuse_trust
-from codex_mcp.codex.config.profiles import read_profile, read_user_config
+from codex_mcp.codex.config.overrides import tool_layer
+from codex_mcp.codex.config.profiles import read_thread_config
 from codex_mcp.codex.core import LONGEST_IMAGE, ThreadSpec, TurnSpec, When
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, TurnArguments
@@ -46,11 +44,12 @@ async def in_default_folder(call: Call, arguments: Started, settings: CoreSettin
 
 def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
     """The thread that a call of `codex` asks for. Raises Refused."""
-    core = core_config(settings.core.overrides, read_user_config(settings.core.codex_home))
-    merged = thread_config(
-        _layers(arguments, settings.core, core.profile),
+    merged = read_thread_config(
+        settings.core,
+        arguments.config,
+        profile=arguments.profile,
         approval_policy=arguments.approval_policy,
-        core_policy=core.approval_policy,
+        tools=tool_layer(include_plan_tool=arguments.include_plan_tool, compact_prompt=arguments.compact_prompt),
     )
     environment = environment_of(arguments.environment, settings.core)
     there = settings.core.environments.get(environment or "")
@@ -70,28 +69,6 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
 
 def _default_model(arguments: CodexArguments, settings: Settings) -> str | None:
     return None if arguments.profile or "model" in arguments.config else settings.sessions.default_model
-
-
-def _layers(
-    arguments: CodexArguments, settings: CoreSettings, profile_of_core: str | None
-) -> list[Mapping[str, object]]:
-    layers: list[Mapping[str, object]] = []
-    server_profile = settings.profile or profile_of_core
-    if server_profile is not None:
-        # The server's -c override its profile, so they must follow it here although the core was started with them.
-        given = parse_overrides(settings.overrides)
-        given.pop("profile", None)
-        layers += [read_profile(settings.codex_home, server_profile), given]
-    # null means the empty text, as in 0.153.4: TOML has no null.
-    given_config = {key: "" if value is None else value for key, value in arguments.config.items()}
-    config, profile_in_config = lift_profile(given_config)
-    refuse_trust(config)
-    profile = arguments.profile or profile_in_config
-    if profile is not None:
-        layers.append(read_profile(settings.codex_home, profile))
-    layers.append(config)
-    layers.append(tool_layer(include_plan_tool=arguments.include_plan_tool, compact_prompt=arguments.compact_prompt))
-    return layers
 
 
 def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:

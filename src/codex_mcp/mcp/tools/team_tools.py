@@ -14,7 +14,6 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Said
-from codex_mcp.mcp.calls.own_work import own_work
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
 from codex_mcp.mcp.calls.waiting import Wait
@@ -150,7 +149,7 @@ class TeamTools:
 
     def says(self, thread_id: str) -> Said:
         """What results say about a thread, besides its turn."""
-        names = self._session(thread_id) or {**self._team.roster.names(thread_id), **own_work(self._threads, thread_id)}
+        names = self._session(thread_id) or {**self._team.roster.names(thread_id), **self._own_work(thread_id)}
         approvals = [approval.described() for approval in self._approvals.of_thread(thread_id)]
         member, warns = self._team.roster.of_thread(thread_id), self._threads.account.warnings()
         return Said(
@@ -159,6 +158,11 @@ class TeamTools:
             goes_on=self._goes_on_without_agent(thread_id) if member is None else _goes_on(member),
             warns=warns if member is None else self._team.work.warnings(member) + warns,
         )
+
+    def _own_work(self, thread_id: str) -> Mapping[str, object]:
+        """What Codex does by itself in a thread: the fields `goal` and `subagents`, if it has them."""
+        thread = self._threads.open_thread(thread_id)
+        return {} if thread is None else thread.own.described()
 
     def _session(self, thread_id: str) -> Mapping[str, object]:
         return {} if self._sessions is None else self._sessions.names(thread_id)
@@ -277,7 +281,7 @@ class TeamTools:
 
     async def _codex_threads(self, call: Call, arguments: ThreadsArguments) -> Result:
         agents = [agent for agent in await self._team.directory.agents(call.principal) if arguments.shows(agent)]
-        own = {agent.codex_id: own_work(self._threads, agent.thread_id or "") for agent in agents if agent.is_active}
+        own = {agent.codex_id: self._own_work(agent.thread_id or "") for agent in agents if agent.is_active}
         return threads_result(agents, int(arguments.limit), own)
 
     async def _codex_status(self, call: Call, _: NoArguments) -> Result:
