@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,25 @@ def opened_here(name: str) -> int:
     """How many descriptors of this process are of a file with this name."""
     links = Path("/proc/self/fd").iterdir()
     return sum(os.path.basename(os.readlink(link)) == name for link in links if link.is_symlink())
+
+
+async def test_one_that_hangs_ends_with_a_doctor_that_is_killed(tmp_path: Path) -> None:
+    path = stub(tmp_path, f"{{ echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 1000; }}")
+    argv = [sys.executable, "-m", "codex_mcp", "doctor", "--self-test", "--codex-bin", str(path)]
+    doctor = await asyncio.create_subprocess_exec(*argv, "--codex-home", str(tmp_path))
+    await until((tmp_path / "pid").exists)
+    hanging = int((tmp_path / "pid").read_text())
+    doctor.kill()
+    await doctor.wait()
+    await until(lambda: not is_running(hanging))
+
+
+def is_running(pid: int) -> bool:
+    """Whether it has neither ended nor is about to be awaited."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_one_that_is_replaced_while_it_is_tried_gets_no_verdict(tmp_path: Path) -> None:

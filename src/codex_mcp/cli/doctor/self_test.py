@@ -25,6 +25,7 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import opened, read_if_there, write_whole
 from codex_mcp.base.logs import LOG_FILE
 from codex_mcp.base.processes.marks import RUN_BY
+from codex_mcp.base.processes.orphans import to_die_with_us
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor.facts import Finding, Group, Level
@@ -232,7 +233,8 @@ async def check_schema(binary: Binary, environment: Mapping[str, str], place: Pl
     """Why its protocol is not what we need; empty if it is."""
     out = place.file("schema")
     argv = [binary.path, "app-server", "generate-json-schema", "--experimental", "--out", out]
-    child = await start_child(argv, environment, MIB, cwd=place.work)
+    # Only a server ends what a trial leaves (`versions.trials`).
+    child = await start_child(argv, environment, MIB, cwd=place.work, before_exec=to_die_with_us())
     try:
         async with asyncio.timeout(SCHEMA_PATIENCE):
             ended = await child.wait()
