@@ -9,7 +9,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import (
+    AFTER_LOSS,
+    CannotResume,
+    Core,
+    CoreError,
+    CoreLost,
+    OpenedThread,
+    ThreadSpec,
+    TurnSpec,
+)
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.threads.stopping.stopper import Cores
@@ -121,7 +130,7 @@ class Loading:
         lost, self._lost = self._lost, ""
         goal, self._goal = self._goal, ""
         return [
-            *([CORE_LOST.format(lost)] if lost else []),
+            *([CORE_LOST.format(lost.replace(AFTER_LOSS, "").strip())] if lost else []),
             *([GOAL_PAUSED.format(goal)] if goal else []),
             *([self.loss.for_caller] if self.loss is not None else []),
         ]

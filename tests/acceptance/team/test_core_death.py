@@ -46,7 +46,9 @@ async def test_a_codex_that_dies_while_nobody_waits_is_followed_by_another(team:
         answered = structured(await server.run("codex-reply", {"prompt": say("two"), "codex_id": arch["codex_id"]}))
         assert (answered["content"], answered["threadId"]) == ("two", arch["threadId"])
         (warning,) = answered["warnings"]
-        assert "Codex has ended" in warning
-        assert "SIGKILL" in warning
+        assert warning == (
+            "Since the last turn, Codex has ended: Codex ended unexpectedly (signal SIGKILL). "
+            "The thread goes on in a new Codex."
+        )
         again = await server.reply("arch", say("three"))
         assert "warnings" not in again, "it is told once"
