@@ -238,12 +238,13 @@ def _mail(place: Place, codex: Path, sizes: Sequence[int]) -> list[Found]:
 
 def _measured(place: Place, servers: Sequence[Grown], deeds: dict[str, Callable[[Grown, int], None]]) -> list[Found]:
     found: dict[str, dict[int, list[float]]] = {name: {each.size: [] for each in servers} for name in deeds}
-    for number in place.effort.rounds(ROUNDS + 1, SECONDS):
+    for deed in deeds.values():
+        for server in servers:
+            _processor_time(server, deed)  # warms up
+    for _ in place.effort.rounds(ROUNDS, SECONDS):
         for name, deed in deeds.items():
             for server in servers:
-                took = _processor_time(server, deed)
-                if number:  # the first round warms up
-                    found[name][server.size].append(took)
+                found[name][server.size].append(_processor_time(server, deed))
     return list(found.items())
 
 
