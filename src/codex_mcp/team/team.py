@@ -160,14 +160,15 @@ class Team:
         )
 
     async def _usage(self, principal: str) -> dict[str, object]:
-        """What the agents have used, closed ones included; without the store, only those that run here."""
+        """What agents, closed ones included, and reviews have used; without the store, only agents that run here."""
         try:
             agents = await self.directory.agents(principal)
         except Explained as exc:
             logger.warning("cannot count what closed agents have used: %s", exc)
             agents = [member.record for member in self.roster.of(principal)]
         cost = sum(agent.cost for agent in agents)
-        return {"tokens": sum(agent.tokens for agent in agents), **({"cost": round(cost, 6)} if cost else {})}
+        tokens = sum(agent.tokens for agent in agents) + self.work.reviewed(principal)
+        return {"tokens": tokens, **({"cost": round(cost, 6)} if cost else {})}
 
     async def _mail_of(self, members: Sequence[Member]) -> dict[str, object]:
         """The unread messages of these agents, and those among them that are held back; None if they are not known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -78,8 +79,8 @@ class Work:
         """As last counted, and what this server's turns have used since."""
         self._reviews: dict[str, Member | None] = {}
         """The threads of reviews, and the agents that they are for."""
-        self._reviewed = 0
-        """Tokens of reviews for no agent, which only this server counts."""
+        self._reviewed: Counter[str] = Counter()
+        """Tokens of reviews for no agent by principal, which only this server counts."""
 
     @property
     def has_team_limit(self) -> bool:
@@ -95,8 +96,12 @@ class Work:
             if agent.team == self._settings.team
         }
         used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # maybe not stored yet
-        self._team_tokens = sum(used.values()) + self._reviewed
+        self._team_tokens = sum(used.values()) + self._reviewed.total()
         return self._team_tokens
+
+    def reviewed(self, principal: str) -> int:
+        """The tokens that this principal's reviews for no agent have used."""
+        return self._reviewed[principal]
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
         """Why it may not have another turn now: because of its limits, or else of those of the account."""
@@ -277,7 +282,7 @@ class Work:
             return
         self._team_tokens += usage.total_tokens
         if member is None:
-            self._reviewed += usage.total_tokens
+            self._reviewed[thread.principal] += usage.total_tokens
         else:
             member.turn_concluded(turn, usage.total_tokens)
             self._session.writer.note(member)

@@ -102,11 +102,13 @@ async def test_the_tokens_of_a_review_count_for_its_agent_and_for_the_team(team:
         (folder / "a.py").write_text("changed\n")
         of_nobody = structured(await server.run("codex_review", {"cwd": str(folder)}))
         assert of_nobody["usage"]["totalTokens"] == 120
+        assert structured(await server.run("codex_status", {}))["usage"] == {"tokens": 120}
         arch = await server.start("hello", identity="arch", cwd=str(folder))
         assert structured(await server.run("codex_review", {"id": "arch"}))["usage"]["totalTokens"] == 120
         assert (await server.threads())[arch["codex_id"]]["tokens"] == 240
         for tool, arguments in (("codex_review", {"id": "arch"}), ("codex-reply", {"id": "arch", "prompt": "more"})):
             assert "the team has used 360 tokens" in refusal(await server.run(tool, arguments))
+        assert structured(await server.run("codex_status", {}))["usage"] == {"tokens": 360}
         assert len(model.requests) == 3
 
 
