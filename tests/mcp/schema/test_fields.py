@@ -95,6 +95,11 @@ def test_what_is_wrong_is_said_in_the_words_of_the_old_server(arguments: dict[st
     assert refusal_of(arguments) == text
 
 
+def test_a_tool_without_arguments_says_so() -> None:
+    with pytest.raises(BadArguments, match="unknown field `x`, there are no fields"):
+        read_arguments((), {"x": 1})
+
+
 @pytest.mark.parametrize("seconds", [math.inf, math.nan, 10**9000], ids=["inf", "nan", "huge"])
 def test_no_time_without_an_end_is_taken(seconds: float) -> None:
     assert refusal_of({"prompt": "x", "wait-seconds": seconds}).endswith("expected a number that is not negative")

@@ -184,7 +184,8 @@ def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> 
         field = by_spelling.get(name) or by_spelling.get(_kebab(name))
         if field is None:
             known = ", ".join(f"`{field.name}`" for field in fields)
-            raise BadArguments(f"{BAD_ARGUMENTS}unknown field `{name}`, expected one of {known}")
+            expected = f"expected one of {known}" if known else "there are no fields"
+            raise BadArguments(f"{BAD_ARGUMENTS}unknown field `{name}`, {expected}")
         if field.name in values:
             raise BadArguments(f"{BAD_ARGUMENTS}duplicate field `{field.name}`")
         if value is None and not field.required:
