@@ -1,5 +1,6 @@
 """Records: messages cut, sealed, opened and put together again."""
 
+import tracemalloc
 from random import Random
 
 import pytest
@@ -67,3 +68,15 @@ def test_the_largest_message_is_put_together_in_one_pass(monkeypatch: pytest.Mon
     arrived = [whole for record in records(message) for whole in reader.opened(sealing.encrypt(record))]
     assert arrived == [message]
     assert calls == 2
+
+
+def test_a_message_in_tiny_records_takes_no_more_memory_than_its_bytes() -> None:
+    sealing = CipherState(bytes(32))
+    sealed = [sealing.encrypt(part) for part in ((1 << 20).to_bytes(4, "big"), *([b"xx", b""] * 5000))]
+    reader = RecordReader(CipherState(bytes(32)))
+    tracemalloc.start()
+    try:
+        assert [message for each in sealed for message in reader.opened(each)] == []
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
