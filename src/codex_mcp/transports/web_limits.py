@@ -183,6 +183,10 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._head_began = False
         self._awaits_head = False
         self._in_body = False
+        self._body_came = False
+        """With the last read."""
+        self._beside_body = 0
+        """Bytes of trailers and chunk extensions, which nobody here wants, since there was a piece of the body."""
         self._head_timer: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
         self._read = b""
@@ -239,8 +243,11 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
                 return
             self._head_bytes += len(data)
         self._read = data
+        was_in_body, self._body_came = self._in_body, False
         super().data_received(data)
         self._read = b""
+        if was_in_body and self._in_body and not self._body_came:
+            self._count_beside_body(len(data))
         if self._awaits_head:  # nearly every head arrives in one read and needs no timer
             self._start_head_timer()
 
@@ -250,11 +257,30 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             self._await_head()
         self._head_began = True
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:
+            super().on_header(name, value)
+        elif not self._count_beside_body(len(name) + len(value) + FIELD_BYTES):
+            raise _Refused
+
+    def on_body(self, body: bytes) -> None:
+        self._body_came = True
+        self._beside_body = 0
+        super().on_body(body)
+
+    def _count_beside_body(self, size: int) -> bool:
+        """Whether there may be so many more; otherwise the connection is ended. The parser would keep all of them."""
+        self._beside_body += size
+        if self._beside_body > self._limits.max_head_bytes:
+            self.transport.abort()
+        return self._beside_body <= self._limits.max_head_bytes
+
     def on_headers_complete(self) -> None:
         if self._ignores_upgrade():
             return
         self._head_came()
         self._in_body = True
+        self._beside_body = 0
         if self.when_lost:  # a client that sends another request has read the answers before it
             self.when_lost = {each: call for each, call in self.when_lost.items() if not each.is_written}
         if self._is_head_too_long():
