@@ -287,7 +287,9 @@ class TurnQueue:
 
     def model_went_on(self, turn_id: str) -> None:
         """The model has reacted: it has read every prompt that was recorded before."""
-        for place in self._joined if self.is_current(turn_id) else ():
+        if not self.is_current(turn_id):
+            return
+        for place in self._joined:
             if place.state is TurnQueueState.RECORDED:
                 place.state = TurnQueueState.SHARING
 

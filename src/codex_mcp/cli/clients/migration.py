@@ -52,7 +52,9 @@ def old_entries(place: Place, values: Mapping[str, object], is_ours: IsOurs) -> 
     """The old servers of a file, in its order."""
     for path in holders(place, values):
         servers = at(values, path)
-        for name, entry in servers.items() if isinstance(servers, Mapping) else ():
+        if not isinstance(servers, Mapping):
+            continue
+        for name, entry in servers.items():
             found = old_entry(place, (*path, name), entry, is_ours)
             if found is not None:
                 yield found

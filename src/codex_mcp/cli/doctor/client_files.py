@@ -31,7 +31,9 @@ def read_clients(where: Folders, environment: Mapping[str, str]) -> Iterator[Ent
             continue
         for path in holders(here, values):
             servers = at(values, path)
-            for name, server in servers.items() if isinstance(servers, Mapping) else ():
+            if not isinstance(servers, Mapping):
+                continue
+            for name, server in servers.items():
                 if isinstance(server, Mapping):
                     yield _entry(here, server, name, environment)
 

@@ -43,5 +43,6 @@ def profile_of(policy: Mapping[str, object], entries: Mapping[str, str]) -> dict
         if policy.get("excludeTmpdirEnvVar") is not True:
             files[":tmpdir"] = WRITE
         roots = policy.get("writableRoots")
-        files |= {str(root): WRITE for root in (roots if isinstance(roots, list | tuple) else ())}
+        if isinstance(roots, list | tuple):
+            files |= {str(root): WRITE for root in roots}
     return {"filesystem": {**files, **entries}, "network": {"enabled": policy.get("networkAccess") is True}}

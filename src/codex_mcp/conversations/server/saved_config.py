@@ -44,9 +44,10 @@ def saved_config(config: Mapping[str, object]) -> Json:
     if isinstance(tools, Mapping):
         shown["tools"] = _renamed(tools, TOOLS)
     profiles = config.get("profiles")
+    named = profiles if isinstance(profiles, Mapping) else {}
     shown["profiles"] = {
         name: {**dict.fromkeys(PROFILE.values()), **_renamed(profile, PROFILE)}
-        for name, profile in (profiles.items() if isinstance(profiles, Mapping) else ())
+        for name, profile in named.items()
         if isinstance(profile, Mapping)
     }
     return shown

@@ -252,9 +252,12 @@ class Call:
             await turn.until_named()  # the client needs the id in order to ask for the thread later
         waiter: Waiter = asyncio.get_running_loop().create_future()
         turn.watch(waiter)
-        # With a list, a question of an earlier turn matters too: this one does not begin before it is answered.
-        for each in thread.unfinished() if self._lists else [turn] if self._client.is_stateless else []:
-            each.parked.watch(waiter)
+        if self._lists:
+            # A question of an earlier turn matters too: this one does not begin before it is answered.
+            for each in thread.unfinished():
+                each.parked.watch(waiter)
+        elif self._client.is_stateless:
+            turn.parked.watch(waiter)
         self._follows = waiter
         await self._wait(waiter, 0.0 if self.has_left else patience)
         return turn.outcome

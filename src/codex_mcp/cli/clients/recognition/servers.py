@@ -179,7 +179,8 @@ def _buried(words: Sequence[str], is_ours: IsOurs) -> Ours | Buried | None:
         is_decided = runner.packages is not None and number == runner.start and not is_text  # by `_exact`
         if words[number - 1] in _NAMING or is_decided:
             continue
-        for line in _lines(words[number]) if is_text else [words[number:]]:
+        lines = _lines(words[number]) if is_text else [words[number:]]
+        for line in lines:
             found = _begins(line, is_ours)
             if found is not None:
                 through = _launcher(words)
