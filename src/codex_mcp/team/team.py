@@ -41,6 +41,7 @@ from codex_mcp.team.work import DescribeQuestion, Work
 from codex_mcp.team.workplaces import Workplaces
 from codex_mcp.threads.limits.rate_limits import described
 from codex_mcp.threads.threads import Threads
+from codex_mcp.wire.control import ActsFor
 
 logger = logging.getLogger(__name__)
 
@@ -210,6 +211,21 @@ class Team:
                 error=None if error is None else str(error),
             )
         )
+
+    def note_person(self, tool: str, about: str, acts_for: ActsFor) -> None:
+        """Add to the audit that a person has this tool called through the control socket; its own entry follows."""
+        entry = AuditEntry(
+            timestamp=format_timestamp(time.time()),
+            event="control",
+            outcome=AuditOutcome.OK,
+            codex_id=about or None,
+            team=self._settings.team,
+            principal=acts_for.principal,
+            what=tool,
+            by=acts_for.person or None,
+            via=acts_for.via or None,
+        )
+        self.session.audit.append(entry)
 
     def note_refused(self, why: str) -> None:
         """Add a refused connection to the audit."""

@@ -4,13 +4,19 @@ import asyncio
 import contextlib
 import json
 import os
+import pwd
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
 from tests.acceptance.test_agents_at_the_door import running
+from tests.support.http.http_server import http_server
+from tests.support.http.mcp_client import BOTH, Door, call, stateless
 from tests.support.servers.child import Child
 from tests.support.servers.commands import PROGRAM, command
+from tests.support.servers.mcp_server import TOUR, Setup
 from tests.support.team.team_server import GATE, TeamServer, say, team_server
 
 
@@ -30,6 +36,12 @@ async def test_an_agent_is_interrupted_and_closed_from_a_terminal(tmp_path: Path
         assert (code, "arch" in said) == (0, True)
         code, said, _ = await run(server, "close", started["codex_id"])
         assert (code, said.partition(".")[0]) == (0, f"Agent arch ({started['codex_id']}) is closed")
+        acted = [entry for entry in server.audit() if entry["event"] == "control"]
+        assert [(each["what"], each["via"]) for each in acted] == [
+            *[("codex_interrupt", "codex-mcp interrupt")] * 2,
+            ("codex_close", "codex-mcp close"),
+        ]
+        assert {each["by"] for each in acted} == {pwd.getpwuid(os.geteuid()).pw_name}
         for name in ("interrupt", "close", "watch"):
             code, said, error = await run(server, name, "arch")
             assert (code, said) == (1, "")
@@ -111,3 +123,18 @@ async def test_who_follows_an_agent_is_told_when_its_server_ends(tmp_path: Path)
             await server.exit_code()
             assert await child.exit_code() == 1
             assert f"codex-mcp watch: server process {server.process.pid} has ended" in child.stderr
+
+
+async def test_agents_of_every_principal_of_a_server_over_http_are_shown_and_closed(tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text("alice the-token-of-alice-0123456789\n")
+    (tmp_path / "tokens").chmod(0o600)
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides(), ["--tokens", str(tmp_path / "tokens")], {}, "serve")
+        async with http_server(setup) as server:
+            message, headers = stateless(call(1, "codex", {"prompt": say("for alice"), "identity": "arch"}))
+            door = Door(server.port, accept=BOTH, authorization="Bearer the-token-of-alice-0123456789")
+            assert (await door.ask("POST", message, **headers)).status == 200
+            shown = await asyncio.to_thread(command, setup.home, "show", "arch")
+            assert (shown.returncode, "for alice" in shown.stdout) == (0, True)
+            closed = await asyncio.to_thread(command, setup.home, "close", "arch")
+            assert (closed.returncode, "is closed" in closed.stdout) == (0, True)

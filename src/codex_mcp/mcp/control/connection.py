@@ -108,7 +108,10 @@ class Connection:
             own = self._own.get(request.method)
             if own is not None:
                 return own(request)
-            session = self._session(msgspec.json.decode(request.params, type=control.AnyParams).meta)
+            meta = msgspec.json.decode(request.params, type=control.AnyParams).meta
+            session = self._session(meta)
+            if request.method == "tools/call":
+                self._note(msgspec.json.decode(request.params, type=mcp.CallTool), session.principal, meta)
         except msgspec.MsgspecError as exc:
             raise invalid_params(str(exc)) from exc
         return self._inside.methods.handle(session, request, Handshake())
@@ -143,6 +146,18 @@ class Connection:
         tool = msgspec.json.decode(request.params, type=mcp.CallTool).name if request.method == "tools/call" else ""
         if tool not in self._inside.reading_tools:
             raise request_failed(control.NOT_ALLOWED, "this connection may only read")
+
+    def _note(self, call: mcp.CallTool, principal: str, meta: control.Meta | None) -> None:
+        """Write into the audit who changes something."""
+        assert self._hello is not None
+        if call.name not in self._inside.reading_tools:
+            said = meta.acts_for if meta is not None else None
+            person, via = (said.person, said.via) if said is not None else ("", "")
+            acts_for = control.ActsFor(
+                principal=principal, person=person or self._hello.person, via=via or self._hello.program
+            )
+            about = (call.arguments or {}).get("id")
+            self._inside.team.note_person(call.name, about if isinstance(about, str) else "", acts_for)
 
     def _session(self, meta: control.Meta | None) -> Session:
         """That of the principal for whom the request is made."""
