@@ -146,7 +146,8 @@ class OpenQuestions:
 
         def note_end(entry: Entry) -> None:
             assert entry.receipt is not None
-            logger.info("%s: %s %s, %s", entry.state, question.kind, question.item_id, entry.receipt.word)
+            how = "answered" if entry.state is State.DECIDED else entry.state
+            logger.info("%s: %s %s, %s", how, question.kind, question.item_id, entry.receipt.word)
             parked.drop(question.id)
             resolve(end, entry.receipt)
             closed(entry)
