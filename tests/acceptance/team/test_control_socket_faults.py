@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.server import Caller, connected
+from codex_mcp.control.server import Caller, connected, living_nodes
 from codex_mcp.wire.control import MAX_MESSAGE_BYTES
 from tests.support.servers.control_socket import RawControl, raw_control, socket_of
 from tests.support.servers.like_macos import like_macos
 from tests.support.servers.mcp_server import SOURCES
+from tests.support.state.quick_lease import quick_team
 from tests.support.team.team_server import GATE, refusal, say, structured, team_server
 
 PERSON = Caller(program="test", person="mira")
@@ -143,3 +144,25 @@ async def test_a_socket_that_cannot_be_made_is_one_warning_and_no_more(tmp_path:
         assert "the path of a socket may have 103 bytes" in server.log
         assert "no agent" in refusal(await server.run("codex_close", {"id": "nobody"})).lower()
     assert server.log.count("cannot make the control socket") == 1
+
+
+async def test_a_server_that_joins_again_has_another_socket(tmp_path: Path) -> None:
+    async with quick_team(tmp_path, ()) as (one, _), quick_team(tmp_path, ()) as (other, _model):
+        arch = (await one.start(say("hello"), identity="arch"))["codex_id"]
+        folder, before = str(one.state_dir), one.registry()[arch]["owner"]["node"]
+        path = one.state_dir / "nodes" / f"{before}.sock"
+        await one.until(path.exists)
+        await other.start(say("hello"), identity="dev")
+        async with connected(folder, before, PERSON) as (reached, _):
+            os.kill(one.process.pid, signal.SIGSTOP)
+            try:
+                await other.until(lambda: f"server {before} (process {one.process.pid} on" in other.log)
+            finally:
+                os.kill(one.process.pid, signal.SIGCONT)
+            assert (await reached.until_lost()).why is Why.ENDED  # what it ran is the other's now
+        while len(nodes := set(living_nodes(folder))) < 2 or before in nodes:
+            await one.status()
+        assert not path.exists()
+        for node in nodes:
+            async with connected(folder, node, PERSON) as (_, greeting):
+                assert greeting.pid in (one.process.pid, other.process.pid)
