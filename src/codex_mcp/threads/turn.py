@@ -90,6 +90,7 @@ class Turn:
     _shares_end = False
     _is_sent = False
     _steered_by: frozenset[str] = frozenset()
+    _led_to: Turn | None = None
 
     def __init__(
         self,
@@ -243,9 +244,17 @@ class Turn:
 
     def attribute_to(self, caller: str) -> None:
         """Name the caller that asked for it; the first one stays. A turn that it joins is this caller's, too."""
+        if not self.caller and self._led_to is not None:
+            self._led_to.attribute_to(caller)
         self.caller = self.caller or caller
         if self.joins is not None:
             self.joins.steered_by(caller)
+
+    def lead_to(self, turn: Turn) -> None:
+        """Codex goes on with that turn by itself, for the caller of this one, who may be named later."""
+        self._led_to = turn
+        if self.caller:
+            turn.attribute_to(self.caller)
 
     def steered_by(self, caller: str) -> None:
         self._steered_by |= {caller}

@@ -36,6 +36,12 @@ x-codex-primary-reset-at = "{int(time.time()) + 3600}"
 [scenes.wall]
 steps = [{{ fail = 429, body = '{{"error": {{"type": "usage_limit_reached", "message": ""}}}}', headers = {HEADERS} }}]
 
+[scenes.wall_of_helper]
+steps = [
+    {{ call = "spawn_agent", namespace = "multi_agent_v1", arguments = {{ message = "[[scene: wall]]" }} }},
+    {{ say = "A helper works." }},
+]
+
 [scenes.quota]
 steps = [{{ fail = 429, body = '{{"error": {{"type": "insufficient_quota", "message": "no"}}}}' }}]
 """)
@@ -116,6 +122,18 @@ async def test_an_account_that_has_reached_its_limit_gets_no_request_of_other_ag
         before = len(model.requests)
         other = (await server.run("codex", {"prompt": work(), "identity": "dev"}))["structuredContent"]
         assert "the account has reached its usage limit, which ends in 1" in other["content"]
+        assert len(model.requests) == before
+
+
+async def test_nor_after_it_has_refused_a_request_of_a_subagent(team: Team, script: Path) -> None:
+    async with team(script=script) as (server, model):
+        arch = await server.start(work("wall_of_helper"), identity="arch")
+        await model.wait_for_scene("wall")
+        while (await server.threads())[arch["codex_id"]]["state"] == "busy":
+            pass
+        before = len(model.requests)
+        other = (await server.run("codex", {"prompt": work(), "identity": "dev"}))["structuredContent"]
+        assert other["error"] == {"code": "usage_limit", "resets_at": RESET}
         assert len(model.requests) == before
 
 

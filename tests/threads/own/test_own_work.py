@@ -138,6 +138,20 @@ async def test_a_goal_that_is_set_during_a_stop_goes_on_after_it(tmp_path: Path)
         await thread.own.quiesce()
 
 
+async def test_what_codex_goes_on_with_is_for_the_caller_of_the_prompt_if_named_later_too(
+    tmp_path: Path,
+) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
+        prompted = submit(thread, "set a goal")
+        await model.wait_for_gate("goal")
+        assert thread.newest is not None
+        assert thread.newest.place.source is Source.CODEX
+        prompted.attribute_to("somebody")
+        assert thread.newest.is_for("somebody")
+        await thread.own.quiesce()
+
+
 async def test_a_thread_is_unloaded_after_the_goal_that_is_being_set(tmp_path: Path) -> None:
     slow = odd_codex(tmp_path / "bin", "sets goals late", version=TESTED)
     async with scripted_threads(tmp_path, script=OWN_TURNS, codex_version=str(slow)) as (threads, model):
@@ -149,15 +163,12 @@ async def test_a_thread_is_unloaded_after_the_goal_that_is_being_set(tmp_path: P
         async def let_it_be_set() -> None:
             (tmp_path / "home/now").touch()
 
-        def requests() -> int:
-            return sum(each.thread == thread.id for each in model.counts)
-
         await asyncio.gather(thread.unload(), let_it_be_set())
-        before = requests()
         model.release("goal")
         for _ in range(FENCES):
             await end(submit(other, "hello"))
-        assert requests() == before
+        answered = [each.scene for each in model.counts if each.thread == thread.id and each.tokens is not None]
+        assert answered == ["hello"]
 
 
 async def test_a_goal_near_a_limit_goes_on_one_turn_at_a_time(tmp_path: Path) -> None:

@@ -84,12 +84,17 @@ class Account:
 
     def turn_ended(self, thread: Paying, turn: Turn) -> None:
         """Note that the account has refused a turn. If the one that tries has ended, another one may try."""
-        error = None if _has_other_account(thread) else turn.outcome.error
+        error = turn.outcome.error
         if error is not None and error.code == USAGE_LIMIT and turn.record.has_begun:
-            self.is_limited, self.paused_until = True, resets_at(self.rate_limits, time.time())
+            self.refused(thread)
         if self._trial is not None and self._trial.turn is turn:
             self._trial = None
             self._waiters.tell()
+
+    def refused(self, thread: Paying) -> None:
+        """It has refused a request of this thread, or of a sub-agent there: it has reached its limit."""
+        if not _has_other_account(thread):
+            self.is_limited, self.paused_until = True, resets_at(self.rate_limits, time.time())
 
     def _opened(self) -> None:
         self.is_limited, self.paused_until, self._trial = False, None, None

@@ -17,8 +17,10 @@ from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import WhenLimited
+from codex_mcp.codex.facts import TurnEnded
 from codex_mcp.threads.limits.account import Account, Paying
 from codex_mcp.threads.limits.fairness import FairQueue
+from codex_mcp.threads.record import REFUSED_BY_ACCOUNT
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import STOPPED
 
@@ -45,6 +47,11 @@ class Admission:
 
     def waiting(self, account: str) -> int:
         return self._queue.waiting(account)
+
+    def subagent_ended(self, thread: Paying, ended: TurnEnded) -> None:
+        """A sub-agent of this thread has ended its turn, perhaps because the account has refused its request."""
+        if ended.code == REFUSED_BY_ACCOUNT:
+            self._account.refused(thread)
 
     @contextlib.asynccontextmanager
     async def opening(self, account: str) -> AsyncIterator[None]:

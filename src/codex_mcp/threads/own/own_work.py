@@ -79,6 +79,7 @@ class OwnWork:
         self._host = host
         self._settings = context.settings
         self._listener = context.listener
+        self._admission = context.admission
         self.unasked = Unasked()
         self.subagents = Subagents()
         self._adopting = Adopting(self.unasked, queue, perform, self._new_turn, self._last_words)
@@ -277,6 +278,7 @@ class OwnWork:
             self._approval_reviewed(thread_id)
         elif isinstance(fact, TurnEnded):
             self._count_hidden(thread_id)
+            self._admission.subagent_ended(self._host, fact)
         if isinstance(fact, TurnStarted):
             self._subagent_begins(thread_id, fact.turn_id)
         self._unasked_told(thread_id, fact)
@@ -375,8 +377,8 @@ class OwnWork:
         turn.ask()
         if host.loading.core is not None:
             turn.given_to(host.loading.core)
-        if last is not None and last.caller:
-            turn.attribute_to(last.caller)
+        if last is not None:
+            last.lead_to(turn)
         turn.set_purpose(ITSELF if self.unasked.goal(host.id) is None else GOAL)
         turn.record.set_activity(self._going_on() or "working")
         host.add(turn)
