@@ -212,7 +212,6 @@ class Thread:
     def named(self, thread_id: str) -> None:
         """The core has replaced the provisional id, before it sent anything else about this thread."""
         self.id = thread_id
-        self._translator.thread_named(thread_id)
         self.is_named = True
         for turn in self._turns.values():
             turn.thread_named(thread_id)

@@ -68,10 +68,6 @@ class EventTranslator:
         self._usage: notifications.UsageUpdated | None = None
         self._has_had_a_turn = False
 
-    def thread_named(self, thread_id: str) -> None:
-        """The thread's provisional id was replaced."""
-        self._thread_id = thread_id
-
     def turn_starts(self, *, full: bool) -> None:
         """`full`: the next turn has item_* and raw_* events."""
         self._full = full
