@@ -58,6 +58,24 @@ def test_a_head_without_an_end_is_given_up() -> None:
         answer.feed((b"a: " + b"x" * 900 + b"\r\n") * 50)
 
 
+@pytest.mark.parametrize("begin", [b"0\r\n", b"0\r\na: ", b"2;a="])
+def test_trailers_and_chunk_extensions_are_left_out_and_given_up_without_an_end(begin: bytes) -> None:
+    answer = ResponseParser("GET")
+    answer.feed(CHUNKED.partition(b"0\r\n")[0] + begin)
+    more = b"a: b\r\n" * 150 if begin.endswith(b"\n") else b"x" * 900
+    for _ in range(MAX_HEAD_BYTES // 1000):
+        answer.feed(more)
+    with pytest.raises(InvalidResponse, match="the trailers"):
+        answer.feed(more * 50)
+    assert [header.name for header in answer.headers] == ["transfer-encoding"]
+
+
+def test_a_trailer_is_no_header() -> None:
+    answer = ResponseParser("GET")
+    answer.feed(CHUNKED.removesuffix(b"\r\n") + b"x-sum: 1\r\n\r\n")
+    assert (answer.take(), answer.is_done, answer.header("x-sum")) == (b"body", True, None)
+
+
 @given(st.binary(max_size=300))
 def test_garbage_is_an_error_or_nothing(data: bytes) -> None:
     answer = ResponseParser("GET")

@@ -9,7 +9,7 @@ import httptools
 from codex_mcp.wire.exec.http import HttpHeader
 
 MAX_HEAD_BYTES: Final = 256 * 1024
-"""The longest head; limits a server that never ends it."""
+"""The longest head; limits a server that never ends it. Trailers and chunk extensions may have as much."""
 
 WITHOUT_BODY: Final = frozenset({204, 304})
 
@@ -29,6 +29,8 @@ class ResponseParser:
         self._is_head = method == "HEAD"
         self._pieces: list[bytes] = []
         self._head_bytes = 0
+        self._beside_body = 0
+        """Bytes in which there was no piece of the body, since the last one. The parser keeps them."""
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
@@ -36,6 +38,8 @@ class ResponseParser:
             return
         if not self.status:
             self._head_bytes += len(data)
+        else:
+            self._beside_body += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as exc:
@@ -43,6 +47,8 @@ class ResponseParser:
                 raise InvalidResponse(f"the response is not HTTP: {exc}") from None
         if not self.status and self._head_bytes > MAX_HEAD_BYTES:
             raise InvalidResponse(f"the head of the response is longer than {MAX_HEAD_BYTES} bytes")
+        if self._beside_body > MAX_HEAD_BYTES:
+            raise InvalidResponse(f"the trailers of the response are longer than {MAX_HEAD_BYTES} bytes")
 
     def end(self) -> None:
         """The connection ended. Raises InvalidResponse if something is missing."""
@@ -65,6 +71,8 @@ class ResponseParser:
         self.headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self.status:
+            return  # a trailer
         self.headers.append(HttpHeader(name.decode("latin-1").lower(), value.decode("utf-8", "replace")))
 
     def on_headers_complete(self) -> None:
@@ -74,6 +82,7 @@ class ResponseParser:
             self.is_done = self._is_head or status in WITHOUT_BODY
 
     def on_body(self, body: bytes) -> None:
+        self._beside_body = 0
         if self.status and not self.is_done:
             self._pieces.append(body)
 
