@@ -286,3 +286,16 @@ def test_of_codex_version_and_its_older_name_the_nearer_one_counts(world: World)
     assert world.load("--codex-bin", "/own", CODEX_MCP_CODEX_VERSION="tested").settings.core.named_codex == "/own"
     table(world.home_file, 'codex_bin = "/old/codex"\ncodex_version = "newest"')
     assert world.load().settings.core.named_codex == "/old/codex"
+
+
+def test_codex_s_home_is_known_even_if_the_settings_cannot_be_loaded() -> None:
+    home = {"HOME": "/home/me"}
+    assert load.likely_codex_home(None, home) == "/home/me/.codex"
+    assert load.likely_codex_home(None, home | {"CODEX_HOME": "/x"}) == "/x"
+    assert load.likely_codex_home(None, home | {"CODEX_HOME": "/x", "CODEX_MCP_CODEX_HOME": "/y"}) == "/y"
+    assert load.likely_codex_home("/z", home | {"CODEX_MCP_CODEX_HOME": "/y"}) == "/z"
+
+
+def test_teams_are_where_claude_code_keeps_them() -> None:
+    assert load.teams_folder({"HOME": "/home/me"}) == "/home/me/.claude/teams"
+    assert load.teams_folder({"HOME": "/home/me", "ATM_HOME": "/elsewhere"}) == "/elsewhere/.claude/teams"
