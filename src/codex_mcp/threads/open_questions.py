@@ -146,8 +146,6 @@ class OpenQuestions:
 
         def note_end(entry: Entry) -> None:
             assert entry.receipt is not None
-            how = "answered" if entry.state is State.DECIDED else entry.state
-            logger.info("%s: %s %s, %s", how, question.kind, question.item_id, entry.receipt.word)
             parked.drop(question.id)
             resolve(end, entry.receipt)
             closed(entry)
@@ -157,11 +155,15 @@ class OpenQuestions:
         asking = self._tasks.spawn(ask(question), name=f"question {question.id}")
         asking.add_done_callback(lambda _: self._asked(question.id, asking))
         try:
-            return await end
+            receipt = await end
         finally:
             self._asking.pop(request_id, None)
             asking.cancel()
             self._board.close(question.id, State.LOST)  # nobody waits for the answer any more
+        # Here, so that the line names the session of the turn, and not that of whoever has decided.
+        how = "answered" if receipt.state is State.DECIDED else receipt.state
+        logger.info("%s: %s %s, %s", how, question.kind, question.item_id, receipt.word)
+        return receipt
 
     def withdraw(self, request_id: Id) -> None:
         """Codex no longer waits for an answer."""
