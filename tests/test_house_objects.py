@@ -173,6 +173,7 @@ OF_SEVERAL_MODULES = {
     "threads/test_lost_cores.py",
     "threads/test_turns_any_life.py",
     "transports/test_ping_floods.py",
+    "wire/test_every_type.py",
 }
 """Tests that show what the modules of a package do together, or that no module owns."""
 
