@@ -63,7 +63,7 @@ class Connection:
         self._sessions: dict[str, Session] = {}
         handlers = Handlers(self._request_received, self._notification_received)
         self._peer = Peer(watched(channel, "control"), handlers, max_requests=MOST_REQUESTS, pace=_no_pace)
-        self._questions = Questions(inside, self._may_see)
+        self._questions = Questions(inside.team, inside.threads.board, self._may_see)
         self._following = Following(self._peer.notify, inside, self._questions, self._may_see)
         self._own = {
             control.HELLO: self._hello_received,

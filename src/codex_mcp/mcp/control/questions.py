@@ -11,8 +11,9 @@ from msgspec.structs import asdict
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import foreign
 from codex_mcp.mcp.asking.elicitation import elicitation_params, message_for, title_of
-from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
+from codex_mcp.team.team import Team
+from codex_mcp.threads.open_questions import Board
 from codex_mcp.threads.questions.answers import Given, decision_in
 from codex_mcp.threads.questions.approvals import choices
 from codex_mcp.threads.questions.board import Answer, Changed, Entry, Receipt, Via, closing
@@ -33,10 +34,10 @@ NOT_SHOWN: Final = ("id", "thread_id", "turn_id", "is_old")
 
 
 class Questions:
-    def __init__(self, inside: Inside, may_see: Callable[[str], bool]) -> None:
+    def __init__(self, team: Team, board: Board, may_see: Callable[[str], bool]) -> None:
         """`may_see` tells whether a principal's questions may be seen."""
-        self._inside = inside
-        self._board = inside.threads.board
+        self._team = team
+        self._board = board
         self._may_see = may_see
 
     def open_questions(self) -> list[control.Question]:
@@ -57,7 +58,7 @@ class Questions:
     def answer(self, request: Request, hello: control.Hello) -> object:
         asked = msgspec.json.decode(request.params, type=control.Answer)
         entry = self._found(asked.id)
-        if self._inside.team.session.lease != HOLDING:
+        if self._team.session.lease != HOLDING:
             raise request_failed(
                 control.UNAVAILABLE, "this server does not hold its lease at the moment: nothing was decided; try again"
             )
