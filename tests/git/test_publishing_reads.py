@@ -52,7 +52,7 @@ def test_of_an_agent_s_repository_only_references_logs_and_objects_are_opened(tm
         changed_since(StartPoint(position, 0), home)
         work_since(tree, worktree.base, home)
         diff_of(tree, Wanted(worktree.base), 1 << 20, home)
-        for words in ("status", "log -p --all", "stash list", "diff HEAD", "add -A", "reset -q", "fsck"):
+        for words in ("status", "log -p --all", "stash list", "diff HEAD", "add -A", "reset -q"):
             git(tree, *words.split())
         (Path(tree) / "untracked").touch()
         assert (close(worktree).why or "").startswith("1 file with uncommitted changes")
