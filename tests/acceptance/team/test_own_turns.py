@@ -114,15 +114,17 @@ async def test_tokens_that_are_used_up_stop_a_subagent(team: Team) -> None:
 
 async def test_turns_that_are_used_up_allow_no_subagent(team: Team) -> None:
     async with team("--turns-per-hour", "1", script=OWN_TURNS) as (server, model):
-        model.release("helper")
         arch = await server.start("[[scene: multi_agent_v1]]", identity="arch", background=True)
         await model.wait_for_gate("parent")
         for _ in range(3):
             await fence(server, 0)
+        model.release("helper")
+        await fence(server, 0)
         model.release("parent")
         (news,) = structured(await server.run("codex_wait", {"ids": ["arch"]}))["finished"]
         assert "turns_per_hour" in str(news["warnings"])
-        assert requests_of(model, arch["threadId"]) == 2
+        # On a busy machine a request of the sub-agent may leave before its turn is interrupted. It gets no answer.
+        assert sum(each.tokens or 0 for each in model.counts if each.session == arch["threadId"]) == 2 * TOKENS
 
 
 async def test_mail_is_read_between_two_turns_of_a_goal(team: Team) -> None:
