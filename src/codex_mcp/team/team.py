@@ -241,6 +241,7 @@ class Team:
             await asyncio.gather(self.mail.leave(), self.closing.close_all())
         finally:
             await self._tasks.aclose()
+            await self.work.aclose()
             await self.injection.aclose()
             await self.mail.aclose()
             await self.session.aclose()

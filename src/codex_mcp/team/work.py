@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.team import TeamSettings
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
@@ -81,6 +83,8 @@ class Work:
         """The threads of reviews, and the agents that they are for."""
         self._reviewed: Counter[str] = Counter()
         """Tokens of reviews for no agent by principal, which only this server counts."""
+        self._counting: asyncio.Task[int] | None = None
+        self._tasks = TaskSet()
 
     @property
     def has_team_limit(self) -> bool:
@@ -232,6 +236,9 @@ class Work:
         member = self._of(thread)
         if member is not None:
             self._session.writer.note(member)
+        if self.has_team_limit and (self._counting is None or self._counting.done()):
+            # Agents of other servers use the team's tokens as well, while Codex begins turn after turn here.
+            self._counting = self._tasks.spawn(self.team_tokens(), name="count of the team's tokens")
 
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         """Told by threads: a turn that was stopped, or a sub-agent, has used tokens after its end was told."""
@@ -356,6 +363,9 @@ class Work:
             **details,
         )
         self._session.audit.append(entry)
+
+    async def aclose(self) -> None:
+        await self._tasks.aclose()
 
 
 def _outcome_of(receipt: Receipt) -> AuditOutcome:

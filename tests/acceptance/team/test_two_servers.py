@@ -10,6 +10,7 @@ from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import Json
 from tests.support.state.quick_lease import quick_team
 from tests.support.team.fixtures import Team
+from tests.support.team.own_turns import OWN_TURNS, requests_of
 from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
 from tests.support.team.team_server import TeamServer, refusal, say, structured
 
@@ -52,6 +53,21 @@ async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_b
             await one.run("codex-reply", {"identity": "arch", "prompt": say("x")})
         )
         assert len(model.requests) == 3
+
+
+async def test_tokens_that_agents_of_the_other_server_use_stop_a_goal_here(team: Team) -> None:
+    limit = ("--tokens-per-team", "1500", "--summary-timeout", "0")  # twelve requests and a half
+    async with team(*limit, script=OWN_TURNS) as (one, model), team(*limit, script=OWN_TURNS) as (other, _):
+        arch = await one.start("set a goal", identity="arch")
+        await model.wait_for_gate("goal")
+        await other.start("hello", identity="dev")
+        for _ in range(8):
+            await other.reply("dev", "hello")
+        model.release("goal")
+        await one.until(lambda: one.registry()[arch["codex_id"]]["thread_state"] == "idle")  # a wait would count them
+        (news,) = structured(await one.run("codex_wait", {"ids": ["arch"]}))["finished"]
+        assert "tokens_per_team" in str(news)
+        assert requests_of(model, arch["threadId"]) < 10  # it would make twelve if the others did not count
 
 
 async def test_what_an_agent_of_the_other_server_asks_is_seen_and_its_server_gets_the_answer(
