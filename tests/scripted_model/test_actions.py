@@ -177,3 +177,8 @@ def test_joining_changes_no_byte_and_no_order(todo: list[Action]) -> None:
     joined = list(in_large_writes(todo))
     assert flat(joined) == flat(todo)
     assert Send(b"") not in joined
+
+
+def test_a_step_without_an_action_is_a_mistake_of_ours() -> None:
+    with pytest.raises(AssertionError, match="no action for"):
+        acted(Step())

@@ -76,3 +76,8 @@ def test_a_step_becomes_calls_that_name_their_step(
         if isinstance(call.get("arguments"), str):
             call["arguments"] = msgspec.json.decode(str(call["arguments"]))
     assert calls == [{**call, "call_id": f"call_ab_3_{number}"} for number, call in enumerate(expected)]
+
+
+def test_a_step_that_calls_no_tool_is_a_mistake_of_ours() -> None:
+    with pytest.raises(AssertionError, match="calls no tool"):
+        tool_calls(Beat(0, Step()), {}, "ab")

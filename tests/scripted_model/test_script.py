@@ -25,6 +25,7 @@ BAD = [
     ("", "cannot use a.toml: Object missing required field `scenes`"),
     ("scenes = {}", "cannot use a.toml: it has no scene; add [scenes.NAME] with steps"),
     ("scene = 1", "cannot use a.toml: unknown key 'scene'; known keys: scenes, about, default, model, usage"),
+    ("[scenes]\nx = 3", "cannot use a.toml: field 'scenes[...]': Expected `object`, got `int`"),
     ("[scenes.x]", "cannot use scene 'x' in a.toml: Object missing required field `steps`"),
     ("[scenes.x]\nsteps=[]", "cannot use scene 'x' in a.toml: it has no steps"),
     ('[scenes.x]\nwhen=1\nsteps=[{say="a"}]', "cannot use scene 'x' in a.toml: field 'when': Expected `str | null`"),

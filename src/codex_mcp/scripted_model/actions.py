@@ -121,8 +121,8 @@ def error_body(status: int, message: str, code: str | None) -> bytes:
 
 def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
     match beat.step:
-        case Say() | Stream() | Think() | Search():
-            yield from _output(beat, name)
+        case (Say() | Stream() | Think() | Search()) as said:
+            yield from _output(beat.index, said, name)
         case Run() | Patch() | Plan() | Call():
             items = tool_calls(beat, request.tools, name)
             yield Send(b"".join(event("response.output_item.done", {"item": item}) for item in items))
@@ -145,17 +145,17 @@ def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
             raise AssertionError(f"no action for {other!r}")
 
 
-def _output(beat: Beat, name: str) -> Iterator[Action]:
-    match beat.step:
+def _output(index: int, step: Say | Stream | Think | Search, name: str) -> Iterator[Action]:
+    match step:
         case Say() as say:
-            item = _message_item(beat.index, name, say.phase)
-            yield from _message(beat.index, item, pieces(say.say, say.deltas), say.interval)
+            item = _message_item(index, name, say.phase)
+            yield from _message(index, item, pieces(say.say, say.deltas), say.interval)
         case Stream() as stream:
-            yield from _stream(beat.index, name, stream)
+            yield from _stream(index, name, stream)
         case Think() as think:
-            yield from _think(beat.index, name, think)
-        case Search() as search:
-            yield from _search(beat.index, name, search)
+            yield from _think(index, name, think)
+        case search:
+            yield from _search(index, name, search)
 
 
 def _stream(index: int, name: str, stream: Stream) -> Iterator[Action]:

@@ -159,9 +159,8 @@ def _check_steps(scene: Scene, where: str) -> None:
         before = step
 
 
-def _convert(raw: object, kind: type[Table], where: str) -> Table:
-    if isinstance(raw, dict):
-        check_keys(raw, kind.__struct_fields__, where)
+def _convert(raw: dict[str, object], kind: type[Table], where: str) -> Table:
+    check_keys(raw, kind.__struct_fields__, where)
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as exc:
