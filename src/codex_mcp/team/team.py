@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -41,7 +42,9 @@ from codex_mcp.team.work import DescribeQuestion, Work
 from codex_mcp.team.workplaces import Workplaces
 from codex_mcp.threads.limits.rate_limits import described
 from codex_mcp.threads.threads import Threads
-from codex_mcp.wire.control import ActsFor
+
+if TYPE_CHECKING:
+    from codex_mcp.wire.control import ActsFor  # of the control socket, which is made later
 
 logger = logging.getLogger(__name__)
 

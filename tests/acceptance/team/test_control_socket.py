@@ -19,10 +19,9 @@ PERSON = Caller(program="test", person="mira")
 
 async def test_a_person_reaches_a_server_and_its_tools_through_its_socket(tmp_path: Path) -> None:
     async with team_server(tmp_path) as (server, _model):
-        assert not list(server.state_dir.glob("nodes/*.sock"))  # it is made with the store, not at the start
         started = await server.start(say("hello"), identity="arch")
-        (node,) = living_nodes(str(server.state_dir))
-        path = server.state_dir / "nodes" / f"{node}.sock"
+        path = await socket_of(server)
+        node = path.stem
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         async with connected(str(server.state_dir), node, PERSON) as (reached, greeting):
             assert (greeting.node, greeting.pid, greeting.team) == (node, server.process.pid, "default")
