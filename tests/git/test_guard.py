@@ -38,6 +38,7 @@ def test_a_sealed_git_gets_the_allowed_settings_and_no_file() -> None:
     assert "GIT_DIR" not in variables
     settings = settings_in(variables)
     assert (settings["core.fsmonitor"], settings["core.eol"]) == ("false", "lf")
+    assert settings["lfs.url"] == "file:///dev/null"  # it counts before that of `.lfsconfig`
 
 
 def test_objects_are_named_as_in_the_repository() -> None:

@@ -218,6 +218,23 @@ def test_a_stash_becomes_a_branch(checkout: Path) -> None:
     assert git(checkout, "show", "codex/arch-2:a") == "put away"
 
 
+def test_git_lfs_takes_no_address_from_the_files(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_by = checkout.parent / "asked"
+    (checkout / ".gitattributes").write_text("* filter=lfs\n")
+    (checkout / ".lfsconfig").write_text("[lfs]\n\turl = http://evil.example\n")
+    git(checkout, "add", "-A")
+    git(checkout, "commit", "-qm", "evil")
+    settings = checkout.parent / "settings"
+    git(checkout, "config", "--file", str(settings), "filter.lfs.smudge", f"git config lfs.url >>{asked_by}; cat")
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    monkeypatch.setenv("HOME", str(checkout.parent / "user"))
+    (checkout.parent / "user").mkdir()
+    shutil.copy(settings, checkout.parent / "user/.gitconfig")
+    worktree = made(checkout)
+    assert (Path(worktree.path) / "a").read_text() == "one\n"
+    assert set(asked_by.read_text().split()) == {"file:///dev/null"}
+
+
 def test_a_branch_that_is_gone_is_made_again_at_its_last_commit(checkout: Path) -> None:
     worktree = made(checkout)
     tip = agents_commit(worktree.path, "new", "x\n")

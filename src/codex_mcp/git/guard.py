@@ -32,6 +32,10 @@ ALWAYS: Final = {
 
 NO_PROGRAMS: Final = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "diff.submodule": "short"}
 
+NO_DOWNLOADS: Final = {"lfs.url": "file:///dev/null", "lfs.skipDownloadErrors": "true"}
+"""Git LFS would take the address of its server from `.lfsconfig`, which agents write. It checks out what is stored
+here, and of other files the pointer."""
+
 FILTER: Final = "filter."
 PROGRAMS: Final = ("clean", "smudge", "process")
 OBJECT_FORMAT: Final = "extensions.objectformat"
@@ -102,7 +106,7 @@ def _entries(listed: bytes) -> Iterator[tuple[str, str, str]]:
 
 def sealed(given: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     """The environment for git that reads no configuration file of the user: these settings are all there is."""
-    return _with_settings(given, {**settings, **ALWAYS, **NO_PROGRAMS}) | {
+    return _with_settings(given, {**settings, **ALWAYS, **NO_PROGRAMS, **NO_DOWNLOADS}) | {
         "GIT_ALLOW_PROTOCOL": "none",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
