@@ -147,7 +147,7 @@ async def test_the_first_answer_counts_and_the_other_is_told_by_whom() -> None:
     assert (first.used, first.state, first.decision, first.by, first.at) == (True, State.DECIDED, "denied", "bob", 10.0)
     assert isinstance(second, Verdict)
     assert (second.used, second.decision, second.by, second.at) == (False, "denied", "bob", 10.0)
-    assert second.sentence == ("It was answered (denied) by bob 3 s ago, by way of page. This answer was not used.")
+    assert second.sentence == ("It was answered (denied) by bob 3 s ago (via page). This answer was not used.")
     assert (await waiting).decision == Denied("no")
 
 

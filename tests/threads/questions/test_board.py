@@ -148,8 +148,8 @@ def test_an_id_names_its_turn() -> None:
 
 def test_each_end_is_a_sentence() -> None:
     ends = {
-        receipt_of(ANSWERS[0], 1.0): "It was answered (approved) by ada 2 s ago, by way of terminal.",
-        receipt_of(denied("x"), 1.0): "It was answered (denied) 2 s ago, by way of rule.",
+        receipt_of(ANSWERS[0], 1.0): "It was answered (approved) by ada 2 s ago (via terminal).",
+        receipt_of(denied("x"), 1.0): "It was answered (denied) 2 s ago (via rule).",
         receipt_of(expired(600), 1.0): "It expired 2 s ago: no one answered within 600 seconds.",
         Receipt(State.EXPIRED, Via.TIMEOUT, 1.0): "It expired 2 s ago: its time is up.",
         Receipt(State.WITHDRAWN, Via.CODEX, 1.0): (

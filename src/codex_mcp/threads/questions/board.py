@@ -254,4 +254,4 @@ def closing(receipt: Receipt, now: float) -> str:
             return LOST_WITH_CODEX
         case _:
             by = f" by {receipt.by}" if receipt.by else ""
-            return f"It was answered ({receipt.word}){by} {ago}, by way of {receipt.via}."
+            return f"It was answered ({receipt.word}){by} {ago} (via {receipt.via})."
