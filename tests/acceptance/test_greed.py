@@ -184,6 +184,7 @@ async def test_requests_that_run_do_not_keep_what_they_do_not_need(tmp_path: Pat
         wanted = {"name": "codex", "arguments": {"prompt": GATE}}
         for number in range(GREEDY // 2):
             wire.send_raw(masked(padded(number, "tools/call", **wanted)))
+            await wire.drained()  # what is still on its way is held, and that has a limit
             door = at(server.port, ADA, mcp_session_id=f"session-{number}")
             await crowd.enter_async_context(door.waiting("POST", padded(number, "tools/call", **wanted)))
         wire.send_raw(masked(msgspec.json.encode(request(-1, "ping"))))

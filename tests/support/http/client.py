@@ -34,6 +34,10 @@ class Wire:
         """Send any bytes."""
         self._writer.write(data)
 
+    async def drained(self) -> None:
+        """Until what was sent has left this process, but for some kilobytes."""
+        await self._writer.drain()
+
     async def read_head(self) -> tuple[int, dict[str, str]]:
         """Read status and headers."""
         async with asyncio.timeout(PATIENCE):

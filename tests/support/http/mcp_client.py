@@ -121,6 +121,7 @@ class Door:
         """Send a request and do not wait for the answer; leaving cuts the connection."""
         async with connect(self.port) as wire:
             self._send(wire, method, message, headers)
+            await wire.drained()
             yield
 
     def _send(self, wire: Wire, method: str, message: object, headers: dict[str, str]) -> None:
