@@ -30,7 +30,7 @@ from codex_mcp.codex.core import (
     plain_id,
 )
 from codex_mcp.codex.events.translator import Told
-from codex_mcp.codex.facts import Fact, TurnStarted
+from codex_mcp.codex.facts import Fact, QuestionWithdrawn, TurnStarted
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
@@ -267,7 +267,9 @@ class Threads:
             return
         self._family.told(thread_id, self._threads.values(), told, fact)
         parent = self._threads.get(self._ancestor(thread_id))
-        if parent is not None:
+        if parent is not None and isinstance(fact, QuestionWithdrawn):
+            parent.notification_received(None, fact)  # which has asked it
+        elif parent is not None:
             parent.own.subagent_told(thread_id, fact)
         elif not thread_id:
             self._core_told(told, fact)

@@ -72,6 +72,17 @@ async def test_a_question_of_a_subagent_is_asked_in_its_name_and_obeyed(team: Te
         assert requests_of(model, arch["threadId"]) == 4
 
 
+@pytest.mark.parametrize("how", ["codex_interrupt", "codex_close"])
+async def test_a_question_of_a_subagent_that_is_stopped_is_withdrawn(team: Team, how: str) -> None:
+    async with team("--summary-timeout", "0", script=OWN_TURNS) as (server, _):
+        await server.start("[[scene: spawn_asking]]", identity="arch")
+        asked = await server.question()
+        await server.run(how, {"identity": "arch"})
+        withdrawn = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
+        assert withdrawn["params"]["requestId"] == asked["id"]
+        assert not (server.setup.work / "asked").exists()
+
+
 @pytest.mark.parametrize("flags", [("--tokens-per-thread", "600"), ("--turns-per-hour", "3")])
 async def test_a_limit_stops_a_goal_before_its_next_request(team: Team, flags: tuple[str, ...]) -> None:
     async with team(*flags, script=OWN_TURNS) as (server, model):
