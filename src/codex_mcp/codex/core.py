@@ -186,6 +186,11 @@ class TurnSpec(Struct, frozen=True):
     when_limited: WhenLimited = WhenLimited.FAIL
 
     @property
+    def is_plain(self) -> bool:
+        """It is no more than a prompt, which can join a turn that runs."""
+        return not (self.review or self.rollback or self.output_schema or self.settings or self.goal)
+
+    @property
     def input(self) -> list[TurnInput]:
         """What the model is told."""
         if self.is_said:

@@ -128,6 +128,7 @@ class Thread:
         self._publishing.catch_up(audience)
         if turn.place.state is TurnQueueState.WAITING:
             turn.record.set_activity("waiting for an earlier turn")
+            self.own.turn_waits(turn)
         self._context.listener.turn_submitted(self, turn)
         self._perform(actions)
         return turn

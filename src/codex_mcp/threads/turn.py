@@ -167,9 +167,8 @@ class Turn:
     def when_read(self, host: Turn | None) -> When:
         """When its prompt is read: at once, if Codex began the running turn by itself."""
         spec = self.spec
-        is_plain = not (spec.review or spec.rollback or spec.output_schema or spec.settings or spec.goal)
         joins = host is not None and host.place.source is Source.CODEX and self.place.source is Source.CALLER
-        return When.STEER if joins and is_plain and spec.when is When.QUEUE else spec.when
+        return When.STEER if joins and spec.is_plain and spec.when is When.QUEUE else spec.when
 
     def sent(self) -> None:
         """The core is asked to add its prompt to the turn that it joins."""

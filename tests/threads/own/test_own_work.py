@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+import pytest
 from msgspec import Raw
 
 from codex_mcp.codex.conversation.goals import GoalRead
@@ -13,7 +14,7 @@ from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import Source
+from codex_mcp.threads.turn_queue import Source, TurnQueueState
 from tests.support.core.cores import Changes, Watcher, scripted_threads
 from tests.support.core.odd_codex import TESTED, odd_codex
 from tests.support.team.own_turns import FENCES, OWN_TURNS
@@ -210,3 +211,40 @@ async def test_a_turn_in_a_thread_that_is_not_open_here_is_stopped(tmp_path: Pat
         while statuses != ["interrupted"]:
             with contextlib.suppress(CoreError):  # its file may be empty yet
                 statuses = [turn.status async for turn in recorded_turns(core, unknown.thread_id)]
+
+
+async def test_a_goal_near_a_limit_is_paused_if_its_caller_says_so(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, model):
+        limits = Limits()
+        threads.listen(limits)
+        thread = await open_thread(threads, tmp_path)
+        await end(submit(thread, "set a goal"))
+        await model.wait_for_gate("goal")
+        limits.spare = 200  # fewer than two requests use
+        told = thread.submit(TurnSpec("hello", goal=GoalOrder(status="paused")), Watcher(), full_events=False)
+        model.release("goal")
+        assert (await end(told)).content == "Hello."
+        goal = thread.own.unasked.goal(thread.id)
+        assert goal is not None
+        assert (goal.status, thread.is_quiet) == ("paused", True)
+
+
+@pytest.mark.parametrize("moment", ["during a turn of the goal", "between two"])
+async def test_a_prompt_that_cannot_join_comes_before_the_next_turn_of_a_goal(tmp_path: Path, moment: str) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, model):
+        limits = Limits()
+        threads.listen(limits)
+        thread = await open_thread(threads, tmp_path)
+        await end(submit(thread, "set a goal"))
+        await model.wait_for_gate("goal")
+        if moment == "between two":
+            model.release("goal")
+            await limits.changes.until(lambda: thread.current is not None and not thread.current.place.turn_id)
+        schema = {"type": "object", "properties": {}, "additionalProperties": False}
+        turn = thread.submit(TurnSpec("hello", output_schema=schema), Watcher(), full_events=False)
+        assert turn.place.state is TurnQueueState.WAITING
+        model.release("goal")
+        assert (await end(turn)).content == "Hello."
+        model.shut("goal")
+        await model.wait_for_gate("goal")  # it goes on after that
+        await thread.own.quiesce()

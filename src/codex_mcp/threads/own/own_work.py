@@ -35,7 +35,7 @@ from codex_mcp.threads.own.subagents import Subagents
 from codex_mcp.threads.own.unasked import Unasked, interrupt
 from codex_mcp.threads.record import Stopped
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import STOPPED, Action, Source, TurnQueue
+from codex_mcp.threads.turn_queue import STOPPED, Action, Source, TurnQueue, TurnQueueState
 
 GOAL: Final = "goal"
 ITSELF: Final = "codex-itself"
@@ -93,6 +93,8 @@ class OwnWork:
         """Turns whose goals are about to be set or changed. Such a turn may have ended already."""
         self._no_order = asyncio.Event()
         self._no_order.set()
+        self._apart: list[Turn] = []
+        """Turns that have to wait, and cannot join one of a goal."""
         self._goals_heard = 0
         """How often Codex has told of a goal of the thread."""
         self._tasks = TaskSet()
@@ -139,7 +141,15 @@ class OwnWork:
         """This prompt has come. One that interrupts stops sub-agents, too, also if no turn runs here."""
         if spec.when is When.INTERRUPT and not self.unasked.is_quiet:
             self.begin_quiesce()
-        self._adopting.make_way(current)
+        goal = self.unasked.goal(self._host.id)
+        if spec.is_plain or goal is None or goal.status != ACTIVE:  # otherwise it would meet the next turn of the goal
+            self._adopting.make_way(current)
+
+    def turn_waits(self, turn: Turn) -> None:
+        """This turn waits for its place. If it can join no turn of a goal, none may begin before it."""
+        waiting = [each for each in (*self._apart, turn) if each.place.state is TurnQueueState.WAITING]
+        self._apart = [each for each in waiting if not each.spec.is_plain]
+        self._bind_goals()
 
     def settle(self) -> None:
         """To be called when a turn of the thread has ended."""
@@ -203,7 +213,7 @@ class OwnWork:
         self.tokens_counted(used)
 
     def _bind_goals(self, *, begins: bool = False) -> None:
-        """Pause the goals if a limit allows no further turn. Near a limit, let Codex begin one turn at a time."""
+        """Pause the goals if a limit allows no further turn. Near one, or before others, begin one turn at a time."""
         turn = self._host.current or self._host.newest
         if turn is None or not self.unasked.has_goals:
             return  # there is nothing that a limit could bind
@@ -211,10 +221,10 @@ class OwnWork:
             turn.record.warn(dict.fromkeys((*turn.record.warnings, why)))
             self.unasked.mark_paused()
             self._tell_core(self.unasked.pause)
-        elif (begins or self._adopting.has_begun(turn)) and self._listener.why_no_more(
-            self._host, NEAR * self._largest
-        ):
-            self._tell_core(self.unasked.hold)
+        elif begins or self._adopting.has_begun(turn):
+            is_next = any(each.place.state is TurnQueueState.WAITING for each in self._apart)
+            if is_next or self._listener.why_no_more(self._host, NEAR * self._largest):
+                self._tell_core(self.unasked.hold)
 
     def turn_started(self, fact: TurnStarted) -> None:
         self._adopting.turn_started(self._host.current, fact)
@@ -351,6 +361,7 @@ class OwnWork:
             if self._host.spec.config.get(GOALS) is False:  # Codex would take the order, and do nothing
                 raise CoreError(SWITCHED_OFF)
             if turn.core is not None:
+                self.unasked.let_go(self._host.id)
                 goal = await order_goal(turn.core, self._host.id, order)
                 if heard == self._goals_heard:  # Codex answers before it tells of the change
                     self.fact_received(GoalChanged(goal))

@@ -124,6 +124,12 @@ class Unasked:
         if self.is_stopping:
             self.mark_paused()
 
+    def let_go(self, thread_id: str) -> None:
+        """A caller changes this goal: what Codex says of it from now on is meant."""
+        if thread_id in self._held:
+            self._goals[thread_id] = replace(self._goals[thread_id], status=PAUSED)
+        self._let_go(thread_id)
+
     def _let_go(self, thread_id: str) -> None:
         self._held.discard(thread_id)
         self._released.discard(thread_id)
