@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.git.turn_looks import TurnLooks
@@ -41,4 +42,5 @@ class ThreadContext(Struct, frozen=True):
         may_have = turn.joins is None and (turn.record.has_changed_files or spec.base)
         if turn.outcome.status is not Status.COMPLETED or not may_have:
             return None
-        return self.looks.look(turn, spec.base, turn.record.looked)
+        with about_only(turn.subject):  # the core's own task tells of the end, on behalf of nobody
+            return self.looks.look(turn, spec.base, turn.record.looked)
