@@ -211,6 +211,21 @@ async def test_a_listener_is_told_of_what_is_opened_and_closed_until_it_stops() 
     await at.end()
 
 
+async def test_a_listener_is_told_at_once_whom_a_question_is_being_asked_of() -> None:
+    at, told = Scene(), list[Entry]()
+    at.board.watch(told.append)
+
+    async def asks(question: Question) -> Answer:
+        with at.parked.asking(question, "claude-code"):
+            return await at.parked.park(question)
+
+    at.ask(asks)
+    await at.settle()
+    assert [each.client for entry in told for each in entry.asked_of] == ["claude-code"]
+    await at.end()
+    assert [entry.state for entry in told] == [State.OPEN, State.LOST]
+
+
 async def test_several_questions_are_told_apart() -> None:
     at = Scene()
     one, two = await at.parks(), await at.parks()

@@ -103,8 +103,12 @@ class Board:
         """Codex asks; `closed` is told the end of the question, in the moment in which it ends."""
         self._entries.add(entry)
         self._waiting[entry.id] = _Waiting(closed, asked_of)
-        for listener in tuple(self._listeners):
-            listener(entry)
+
+    def tell_opened(self, question_id: str) -> None:
+        """Tell the listeners of a question, once it is known whom it is being asked of."""
+        entry = self.find(question_id)
+        if entry is not None and entry.receipt is None:
+            self._tell(entry)
 
     def close(self, question_id: str, state: State, via: Via = Via.CODEX) -> None:
         """Its end without an answer. A question that is closed already is left as it is."""
@@ -121,6 +125,9 @@ class Board:
 
     def _tell_closed(self, entry: Entry) -> None:
         self._waiting.pop(entry.id).closed(entry)
+        self._tell(entry)
+
+    def _tell(self, entry: Entry) -> None:
         for listener in tuple(self._listeners):
             listener(entry)
 
@@ -153,6 +160,7 @@ class OpenQuestions:
         self._board.open(entry, note_end, parked.asked_of)
         self._asking[request_id] = question.id
         asking = self._tasks.spawn(ask(question), name=f"question {question.id}")
+        asyncio.get_running_loop().call_soon(self._board.tell_opened, question.id)  # after the first step of `asking`
         asking.add_done_callback(lambda _: self._asked(question.id, asking))
         try:
             receipt = await end
