@@ -43,7 +43,7 @@ class _Envelope(Struct):
     jsonrpc: object = UNSET
     id: object = UNSET
     method: object = UNSET
-    params: Raw | UnsetType = UNSET
+    params: Raw = NO_PARAMS
     result: Raw | UnsetType = UNSET
     error: object = UNSET
 
@@ -52,6 +52,8 @@ LONGEST_ID: Final = 1024
 """Characters of a request's id: it comes back in every message about the request. A UUID has 36."""
 
 _envelope = msgspec.json.Decoder(_Envelope)
+
+_NULL: Final = Raw(b"null")
 
 _SURROGATE: Final = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 _PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -67,26 +69,16 @@ def decode(frame: bytes, *, version_required: bool = True) -> Message:
         # The decoder does not check Raw parts: a bad byte inside would surface later, as an error elsewhere.
         if not frame.isascii():
             frame.decode()
-        envelope = _read(frame)
+        return _classify(_envelope.decode(frame), version_required=version_required)
     except msgspec.ValidationError:
         return Malformed(None, INVALID_REQUEST, _not_an_object(frame))
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        whole = _without_lone_surrogates(frame)
+        if whole != frame:
+            return decode(whole, version_required=version_required)
         return Malformed(None, PARSE_ERROR, f"Parse error: {exc}")
     except RecursionError:
         return Malformed(None, PARSE_ERROR, "Parse error: the JSON is nested too deeply")
-    return _classify(envelope, version_required=version_required)
-
-
-def _read(frame: bytes) -> _Envelope:
-    try:
-        return _envelope.decode(frame)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        whole = _without_lone_surrogates(frame)
-        if whole == frame:
-            raise
-        return _envelope.decode(whole)
 
 
 def _without_lone_surrogates(frame: bytes) -> bytes:
@@ -100,14 +92,15 @@ def _not_an_object(frame: bytes) -> str:
 
 
 def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
+    params = NO_PARAMS if envelope.params == _NULL else envelope.params
     raw_id = envelope.id
     if raw_id is UNSET and not version_required and isinstance(envelope.method, str):  # most messages of Codex
-        return Notification(envelope.method, _params_of(envelope))
+        return Notification(envelope.method, params)
     message_id = raw_id if _is_id(raw_id) else None
     if version_required and envelope.jsonrpc != "2.0":
         return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
     if envelope.method is not UNSET:
-        return _classify_call(envelope, message_id)
+        return _classify_call(envelope, message_id, params)
     if envelope.result is not UNSET and message_id is not None:
         return Response(message_id, envelope.result)
     if envelope.error is not UNSET:
@@ -115,10 +108,9 @@ def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
     return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" is missing')
 
 
-def _classify_call(envelope: _Envelope, message_id: Id | None) -> Message:
+def _classify_call(envelope: _Envelope, message_id: Id | None, params: Raw) -> Message:
     if not isinstance(envelope.method, str):
         return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
-    params = _params_of(envelope)
     if envelope.id is UNSET:
         return Notification(envelope.method, params)
     if message_id is None:
@@ -131,13 +123,6 @@ def _is_id(value: object) -> TypeGuard[Id]:
     if isinstance(value, str):
         return len(value) <= LONGEST_ID
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _params_of(envelope: _Envelope) -> Raw:
-    params = envelope.params
-    if isinstance(params, UnsetType) or (memoryview(params).nbytes == len(b"null") and bytes(params) == b"null"):
-        return NO_PARAMS
-    return params
 
 
 def _classify_error(error: object, message_id: Id | None) -> Message:

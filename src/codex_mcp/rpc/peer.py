@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc import codec
-from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
+from codex_mcp.rpc.channel import Channel, FrameKind, UnreadableFrame
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed
 from codex_mcp.rpc.state import Acceptance, OpenCalls
 from codex_mcp.wire.jsonrpc import (
@@ -113,9 +113,14 @@ class Peer:
             count = size = 0
             while frames := await self._channel.receive():
                 for frame in frames:
-                    self._frame_received(frame)
                     count += 1
-                    size += len(frame) if isinstance(frame, bytes) else 0
+                    if isinstance(frame, UnreadableFrame):
+                        self._unreadable_received(frame)
+                    elif isinstance(frame, bytes):
+                        size += len(frame)
+                        self.message_received(codec.decode(frame, version_required=self._version_required))
+                    else:
+                        self.message_received(frame)
                     if count >= PACED_FRAMES or size >= PACED_BYTES:
                         count = size = 0
                         await self._pace()
@@ -170,14 +175,6 @@ class Peer:
         self.connection_lost()
         await self._channel.aclose()
 
-    def _frame_received(self, frame: Frame) -> None:
-        if isinstance(frame, UnreadableFrame):
-            self._unreadable_received(frame)
-        elif isinstance(frame, bytes):
-            self.message_received(codec.decode(frame, version_required=self._version_required))
-        else:
-            self.message_received(frame)
-
     def _unreadable_received(self, frame: UnreadableFrame) -> None:
         """A message was discarded. If its outline tells what it was, its sender or caller is told."""
         outline = codec.decode(frame.outline, version_required=self._version_required)
@@ -201,7 +198,10 @@ class Peer:
         """Handle a message now. A transport may call this instead of passing the message through its channel."""
         match message:
             case Notification():
-                self._notification_received(message)
+                try:
+                    self._handlers.on_notification(message)
+                except Exception:
+                    logger.exception("cannot handle %s", message.method)  # a notification has no answer
             case Request():
                 self._request_received(message)
             case Response(id=message_id, result=result):
@@ -213,12 +213,6 @@ class Peer:
                 self._channel.send(
                     codec.encode_error(message_id, ErrorObject(code, reason)), message_id, FrameKind.ANSWER
                 )
-
-    def _notification_received(self, message: Notification) -> None:
-        try:
-            self._handlers.on_notification(message)
-        except Exception:
-            logger.exception("cannot handle %s", message.method)  # a notification has no answer
 
     def _answer_received(self, message_id: Id | None, answer: Raw | RequestFailed) -> None:
         if not self._calls.settle(message_id):

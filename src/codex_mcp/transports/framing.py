@@ -17,6 +17,7 @@ The reader accepts both, message by message: only the first bytes of a message t
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Final
 
@@ -25,6 +26,9 @@ from codex_mcp.transports.outline import Outline
 
 MAX_HEADER_BYTES: Final = 4096
 """Two short headers are expected; more means that the client speaks another protocol."""
+
+
+_is_header: Final = re.compile(b"content-", re.IGNORECASE).match
 
 
 class Style(StrEnum):
@@ -187,10 +191,6 @@ class FrameReader:
             else:
                 self._skipped(frames)
         return rest
-
-
-def _is_header(line: bytes) -> bool:
-    return line[:8].lower() == b"content-"
 
 
 def _content_length(headers: list[bytes]) -> int | None:
