@@ -35,6 +35,7 @@ class Client:
     def __init__(self, peer: Peer, reach: Reach | None = None) -> None:
         """`reach` is None for a client with a single connection."""
         self._peer = peer
+        self.notify = peer.notify
         self._reach = reach
         self.info: mcp.ClientInfo | None = None
         self.capabilities: Mapping[str, object] = {}
@@ -65,9 +66,6 @@ class Client:
     def takes_events(self) -> bool:
         """It has asked for `codex/event` notifications, or is a program that may need them."""
         return asks_for_events(self.capabilities) or known_client(self.name).takes_events
-
-    def notify(self, method: str, params: object, about: Id | None = None) -> None:
-        self._peer.notify(method, params, about)
 
     def require(self, capability: str) -> None:
         if self.capabilities.get(capability) is None:
