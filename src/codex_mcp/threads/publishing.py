@@ -33,12 +33,14 @@ class Publishing:
         self._observers = observers
         self._early: deque[Event] = deque(first, maxlen=EARLY_EVENTS)
 
-    def publish(self, events: Iterable[Event]) -> None:
-        """Send each event to the audience of its own turn, even after that turn has ended."""
+    def publish(self, events: Iterable[Event], about: Turn | None = None) -> None:
+        """Send each event to the audience of its own turn, even after that turn has ended. Most are `about` one."""
         host = self._host
         for event in events:
             self._observers.tell(host.id, event)
-            turn = host.turn(event.turn_id) or host.current or host.newest
+            turn = about
+            if turn is None or turn.place.turn_id != event.turn_id:
+                turn = host.turn(event.turn_id) or host.current or host.newest
             if turn is None:
                 self._early.append(event)
             else:

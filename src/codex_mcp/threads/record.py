@@ -156,44 +156,54 @@ class Record:
         return list(self._commands)
 
     def add(self, fact: Fact) -> None:
-        self.trouble = _trouble(fact, self.trouble)
+        if not isinstance(fact, TokensCounted):  # also reported while the model is unreachable
+            self.trouble = _trouble(fact) if isinstance(fact, ErrorReported) else ""
         match fact:
-            case MessageSaid() | MessageStreamed():
-                self._speak(fact)
-            case CommandStarted(item_id=item):
+            case MessageStreamed(item_id=item, delta=delta):
+                if item != self._unfinished_item:
+                    self._begin_message(item)
+                if self._unfinished_length < LONGEST_UNFINISHED:
+                    self._unfinished.append(delta)
+                    self._unfinished_length += len(delta)
+            case MessageSaid(text=text):
+                self._begin_message("")
+                self._message = text
+            case TurnStarted():
+                self.has_begun = True
+                self.activity = "thinking"
+            case TokensCounted(last=used) | ResponseUsed(tokens=used) if self._is_counted(fact):
+                self._usage = added(self._usage, used)
+            case ErrorReported(message=message, will_retry=is_retried):
+                self.activity = self.trouble or self.activity
+                self.failure = self.failure if is_retried else message
+            case TurnEnded(status=status, error=error, code=code):
+                self._ended(status, error)
+                self._code = code
+            case _:
+                self._item_told(fact)
+
+    def _item_told(self, fact: Fact) -> None:
+        match fact:
+            case CommandStarted(item_id=item, command=command):
                 self._commands[item] = None
                 self.commands.add(item)
+                self.activity = f"running {command}"
+            case ToolStarted(activity=activity):
+                self.activity = activity
             case ItemEnded(item_id=item):
                 self._commands.pop(item, None)
             case FilesChanged(changes=changes):
                 for change in changes:
                     self._files[change.path] = _merged(self._files.get(change.path), change)
-            case TurnStarted():
-                self.has_begun = True
-            case TokensCounted(last=used) | ResponseUsed(tokens=used) if self._is_counted(fact):
-                self._usage = added(self._usage, used)
-            case ErrorReported(message=message, will_retry=False):
-                self.failure = message
-            case TurnEnded(status=status, error=error, code=code):
-                self._ended(status, error)
-                self._code = code
-        self.activity = _activity(fact) or self.activity
+
+    def _begin_message(self, item: str) -> None:
+        self._unfinished, self._unfinished_item, self._unfinished_length = [], item, 0
 
     def _is_counted(self, fact: Fact) -> bool:
         if isinstance(fact, ResponseUsed):
             return self._is_review
         # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
         return self.has_begun
-
-    def _speak(self, fact: MessageSaid | MessageStreamed) -> None:
-        item = fact.item_id if isinstance(fact, MessageStreamed) else ""
-        if item != self._unfinished_item:
-            self._unfinished, self._unfinished_item, self._unfinished_length = [], item, 0
-        if isinstance(fact, MessageSaid):
-            self._message = fact.text
-        elif self._unfinished_length < LONGEST_UNFINISHED:
-            self._unfinished.append(fact.delta)
-            self._unfinished_length += len(fact.delta)
 
     def _ended(self, status: str, error: str | None) -> None:
         match status:
@@ -279,29 +289,12 @@ class Record:
         return cost(self._price, used.input_tokens, used.cached_input_tokens, used.output_tokens)
 
 
-def _activity(fact: Fact) -> str | None:
-    match fact:
-        case TurnStarted():
-            return "thinking"
-        case CommandStarted(command=command):
-            return f"running {command}"
-        case ToolStarted(activity=activity):
-            return activity
-        case ErrorReported(will_retry=True):
-            return _trouble(fact, "")
-        case _:
-            return None
-
-
-def _trouble(fact: Fact, before: str) -> str:
+def _trouble(error: ErrorReported) -> str:
     """Why the core retries its request to the model; empty if it does not."""
-    match fact:
-        case TokensCounted():
-            return before  # also reported while the model is unreachable
-        case ErrorReported(message=message, will_retry=True, details=details):
-            return f"{message} ({details})" if details and details not in message else message
-        case _:
-            return ""
+    if not error.will_retry:
+        return ""
+    message, details = error.message, error.details
+    return f"{message} ({details})" if details and details not in message else message
 
 
 def _merged(before: FileChange | None, now: FileChange) -> FileChange:

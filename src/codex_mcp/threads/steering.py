@@ -66,8 +66,7 @@ class Steering:
             self._perform(self._queue.cancel(turn.place))
 
     def fact_received(self, fact: facts.TurnFact) -> None:
-        if not self._queue.is_steered:
-            return
+        """To be called while a turn is steered."""
         if isinstance(fact, facts.PromptHeard):
             for turn in self._turns.values():
                 if turn.name == fact.message_id:

@@ -11,8 +11,6 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.tasks import TaskSet
@@ -219,10 +217,11 @@ class Thread:
 
     def notification_received(self, told: Told | None, fact: facts.Fact | None) -> None:
         if isinstance(fact, TokensCounted):
-            fact = replace(fact, last=self._meter.used(fact))
-        elif isinstance(fact, facts.ErrorReported) and (turn := self.turn(fact.turn_id)) is not None:
-            fact = turn.read_error(fact)
-        events = self._translator.notification(told) if told is not None else []
+            fact = TokensCounted(fact.turn_id, fact.total, self._meter.used(fact))
+        elif isinstance(fact, facts.ErrorReported) and (refused := self.turn(fact.turn_id)) is not None:
+            fact = refused.read_error(fact)
+        events = self._translator.told(told) if told is not None else []
+        turn = None
         if isinstance(fact, TurnEnded):  # its events come before the answer to its caller
             self._publish(events)
             events = []
@@ -237,22 +236,25 @@ class Thread:
                 self._fail_all(UNLOADED)  # the core will never report the end of the turn
             self.own.settle()
         elif fact is not None:
-            self._turn_fact_received(fact)
-        self._publish(events)
+            turn = self._turn_fact_received(fact)
+        self._publish(events, turn)
 
-    def _turn_fact_received(self, fact: facts.TurnFact) -> None:
-        if (current := self.current) is not None:
+    def _turn_fact_received(self, fact: facts.TurnFact) -> Turn | None:
+        if (current := self.current) is not None and current.spec.review is not None:
             fact = current.own_fact(fact)
         if isinstance(fact, TurnStarted):
             self.own.turn_started(fact)
-        self._steering.fact_received(fact)
+        if self._queue.is_steered:
+            self._steering.fact_received(fact)
         turn = self.turn(fact.turn_id)
         if turn is None:
             self.own.fact_received(fact)
-            return
+            return None
         self.own.turn_told(turn, fact)
-        is_news = turn.add(fact)
-        turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
+        had_trouble = turn.record.trouble
+        turn.add(fact)
+        if had_trouble or turn.record.trouble:
+            turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
@@ -262,12 +264,11 @@ class Thread:
             self.own.tokens_counted(fact.last)
         elif isinstance(fact, facts.ResponseUsed):
             self._context.listener.tokens_counted(self)
-        if is_news:
-            turn.audience.activity_changed(turn.record.activity)
+        return turn
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something, here or in a sub-agent; the coroutine returns the answer."""
-        self._publish(self._translator.request(asked))
+        self._publish(self._translator.told(asked))
         whose = Whose(self.principal, self.agent, self.own.asker(asked.thread_id))
         return self._answering.answer(question_id, asked, self.current, self.loading.core, whose)
 

@@ -287,26 +287,27 @@ class Turn:
         return TurnEnded(error.turn_id, "failed", error.message) if is_refusal else error
 
     def own_fact(self, fact: TurnFact) -> TurnFact:
-        """The fact; as one of the review, if it is about the turn within."""
-        if isinstance(fact, TurnStarted) and self.spec.review is not None:
+        """The fact of a review; as its own, if it is about the turn within."""
+        if isinstance(fact, TurnStarted):
             root = fact.root_turn_id
             if root not in ("", fact.turn_id) and self.place.turn_id in ("", root):
                 self.inner_id = fact.turn_id
                 return TurnStarted(root, root)
         return replace(fact, turn_id=self.place.turn_id) if self.inner_id and fact.turn_id == self.inner_id else fact
 
-    def add(self, fact: Fact) -> bool:
-        """Record the fact; return whether the turn's activity has changed."""
+    def add(self, fact: Fact) -> None:
+        """Record the fact, and tell the audience if the turn's activity has changed."""
         before = self.record.activity
         self.record.add(fact)
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
         if isinstance(fact, WITH_PROMPT) and not self._started.done():
             self.confirm()
-        return self.record.activity != before
+        if self.record.activity != before:
+            self.audience.activity_changed(self.record.activity)
 
     def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:
-        """Cancel it when the model has been unreachable for this long; to be called after each fact. 0: never."""
+        """Cancel it when the model has been unreachable for this long; to be called when it is or was. 0: never."""
         in_trouble = bool(self.record.trouble) and not self._ended.done()
         if not in_trouble and self._patience is not None:
             self._patience.cancel()

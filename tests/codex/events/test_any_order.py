@@ -125,8 +125,8 @@ def said(translator: EventTranslator, method: str, params: bytes) -> list[Event]
     """The events of a notification or a question with these parameters."""
     note = read_notification(method, msgspec.Raw(params))
     asked = read_question(method, msgspec.Raw(params))
-    events = [] if note is None else translator.notification(note)
-    return [*events, *translator.request(asked), *translator.answered(asked, approved=True)]
+    events = [] if note is None else translator.told(note)
+    return [*events, *translator.told(asked), *translator.answered(asked, approved=True)]
 
 
 def mangled(value: object, path: list[int], replacement: object) -> object:

@@ -78,8 +78,7 @@ DELTA = Delta(turn_id="turn-1", thread_id="thread-1", item_id="msg-1", delta="hi
 
 def test_deltas_say_where_they_belong() -> None:
     said = {**IDS, "delta": "hi"}
-    assert texts.message_delta(DELTA) == {"type": "agent_message_content_delta", **said}
-    assert texts.plan_delta(DELTA) == {"type": "plan_delta", **said}
+    assert texts.delta("agent_message_content_delta", DELTA) == {"type": "agent_message_content_delta", **said}
     summary = SummaryDelta("turn-1", "msg-1", "hi", 2, thread_id="thread-1")
     assert texts.summary_delta(summary) == {"type": "reasoning_content_delta", **said, "summary_index": 2}
     content = ReasoningDelta("turn-1", "msg-1", "hi", 3, thread_id="thread-1")

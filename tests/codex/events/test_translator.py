@@ -327,5 +327,5 @@ def test_the_events_of_an_old_codex_pass_as_they_are() -> None:
     for full in (False, True):
         translator = EventTranslator(THREAD, full=full)
         told = [Event("", msg), *(Event(TURN, {"type": kind}) for kind in ("item_started", "raw_response_item"))]
-        events = [event for each in told for event in translator.notification(each)]
+        events = [event for each in told for event in translator.told(each)]
         assert events == (told if full else told[:1])

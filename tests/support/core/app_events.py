@@ -49,7 +49,7 @@ class Talk:
 
     def note(self, method: str, **params: object) -> Talk:
         note = read_notification(method, raw({"threadId": THREAD, **params}))
-        return self if note is None else self._keep(self.translator.notification(note))
+        return self if note is None else self._keep(self.translator.told(note))
 
     def in_turn(self, method: str, **params: object) -> Talk:
         return self.note(method, turnId=TURN, **params)
@@ -70,7 +70,7 @@ class Talk:
 
     def asks(self, method: str, **params: object) -> Talk:
         asked = {"threadId": THREAD, "turnId": TURN, "startedAtMs": NOW_MS, **params}
-        return self._keep(self.translator.request(read_question(method, raw(asked))))
+        return self._keep(self.translator.told(read_question(method, raw(asked))))
 
     def answer(self, method: str, item_id: str, *, approved: bool) -> Talk:
         asked = {"threadId": THREAD, "turnId": TURN, "itemId": item_id}

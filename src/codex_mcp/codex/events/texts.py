@@ -80,23 +80,15 @@ def agent_reasoning(item: Reasoning) -> list[dict[str, object]]:
     return summaries + [{"type": "agent_reasoning_raw_content", "text": text} for text in item.content]
 
 
-def message_delta(note: Delta) -> dict[str, object]:
-    return _delta("agent_message_content_delta", note)
-
-
-def plan_delta(note: Delta) -> dict[str, object]:
-    return _delta("plan_delta", note)
-
-
 def summary_delta(note: SummaryDelta) -> dict[str, object]:
-    return {**_delta("reasoning_content_delta", note), "summary_index": note.summary_index}
+    return {**delta("reasoning_content_delta", note), "summary_index": note.summary_index}
 
 
 def reasoning_delta(note: ReasoningDelta) -> dict[str, object]:
-    return {**_delta("reasoning_raw_content_delta", note), "content_index": note.content_index}
+    return {**delta("reasoning_raw_content_delta", note), "content_index": note.content_index}
 
 
-def _delta(kind: str, note: Delta) -> dict[str, object]:
+def delta(kind: str, note: Delta) -> dict[str, object]:
     return {
         "type": kind,
         "thread_id": note.thread_id,

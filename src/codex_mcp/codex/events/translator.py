@@ -10,6 +10,7 @@ A turn_diff is sent once per distinct diff. item_* and raw_* events are sent onl
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -80,24 +81,11 @@ class EventTranslator:
             self._mode = opened.collaboration_mode.mode
         return [Event("", session_configured(opened))]
 
-    def notification(self, note: Told) -> list[Event]:
-        if isinstance(note, notifications.OtherNotification) and note.method not in RENAMED:
+    def told(self, told: Told | Asked) -> list[Event]:
+        """A notification or a request of the app-server. (An old Codex announces its questions itself.)"""
+        handle = _HANDLERS.get(type(told))
+        if handle is None or (isinstance(told, notifications.OtherNotification) and told.method not in RENAMED):
             return []
-        handle = _HANDLERS.get(type(note))
-        return [] if handle is None else self._handled(handle, note)
-
-    def request(self, asked: Asked) -> list[Event]:
-        """A request of the app-server about this thread. (An old Codex announces its questions itself.)"""
-        handle = _HANDLERS.get(type(asked))
-        return [] if handle is None else self._handled(handle, asked)
-
-    def answered(self, asked: Asked, *, approved: bool) -> list[Event]:
-        """An approved item begins; any other completes as declined."""
-        if not approved or not isinstance(asked, CommandApproval | FileChangeApproval):
-            return []
-        return self._runs(asked.item_id)
-
-    def _handled(self, handle: Handler, told: object) -> list[Event]:
         usage = self._usage
         try:
             events = handle(self, told)
@@ -108,6 +96,12 @@ class EventTranslator:
         if self._usage is usage:
             self._usage = None
         return [self._token_count(usage), *events]
+
+    def answered(self, asked: Asked, *, approved: bool) -> list[Event]:
+        """An approved item begins; any other completes as declined."""
+        if not approved or not isinstance(asked, CommandApproval | FileChangeApproval):
+            return []
+        return self._runs(asked.item_id)
 
     def changes_of(self, item_id: str) -> dict[str, object] | None:
         """The patch that a question is about, by absolute path."""
@@ -283,8 +277,8 @@ def _says(make: Callable[[Any], dict[str, object]]) -> Handler:
 _Self: TypeAlias = EventTranslator
 
 _HANDLERS: Final[dict[type[object], Handler]] = {
-    notifications.MessageDelta: _says(texts.message_delta),
-    notifications.PlanDelta: _says(texts.plan_delta),
+    notifications.MessageDelta: _says(partial(texts.delta, "agent_message_content_delta")),
+    notifications.PlanDelta: _says(partial(texts.delta, "plan_delta")),
     notifications.SummaryDelta: _says(texts.summary_delta),
     notifications.ReasoningDelta: _says(texts.reasoning_delta),
     notifications.SummaryPartAdded: _says(texts.section_break),
