@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.cli.main import COMMANDS, load_command
+from codex_mcp.cli.commands import ALIASES, COMMANDS
+from codex_mcp.cli.main import WORDS, load_command
 from codex_mcp.cli.parser import Parser
 from tests.support.servers.commands import command
 from tests.test_docs import pages
@@ -114,7 +115,10 @@ def test_a_command_of_a_block_runs(tmp_path: Path, words: Words) -> None:
 @pytest.mark.parametrize("text", in_sentences())
 def test_a_command_of_a_sentence_exists_and_has_its_flags(text: str) -> None:
     found = re.findall(r"(?<![\w/.-])codex-mcp ([a-z-]+)([^|&;]*)", text)
-    for name, rest in found:
+    for word, rest in found:
+        if word in WORDS:
+            continue
+        name = ALIASES.get(word, word)
         assert name in COMMANDS, text
         given = re.findall(r"(?<= )--[a-z][\w-]*", rest.partition(" -- ")[0])
         assert sorted(set(given) - flags_of(parser_of(name))) == []

@@ -197,6 +197,7 @@ OPENED_ELSEWHERE = {
     "base.processes.offspring": "/proc",
     "cli.clients.http_access": "/proc",
     "cli.clients.own_folder.lock": "opens a folder of its own",
+    "cli.cmd_update": "a file of our installation",
     "cli.doctor.gathering": "/proc",
     "cli.main": "/dev/null",
     "cli.output": "/dev/null",

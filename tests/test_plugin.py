@@ -6,7 +6,7 @@ from pathlib import Path
 
 from codex_mcp import __version__
 from codex_mcp.cli.clients.known import CLIENTS, entry
-from codex_mcp.cli.main import COMMANDS
+from codex_mcp.cli.commands import COMMANDS
 from codex_mcp.mcp.schema.team_catalogue import TEAM_TOOLS
 
 PLUGIN = Path(__file__).parents[1] / "plugin"

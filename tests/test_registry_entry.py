@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 
 from codex_mcp import __version__
-from codex_mcp.cli.main import COMMANDS
+from codex_mcp.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 SERVER = json.loads((ROOT / "server.json").read_text())

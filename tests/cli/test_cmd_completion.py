@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.cli.cmd_completion import AGENTS, MEMBERS, SHELLS, whole_parser
-from codex_mcp.cli.main import COMMANDS
+from codex_mcp.cli.commands import COMMANDS
 from tests.support.servers.commands import PROGRAM, command
 from tests.support.state.agents import an_agent, register, state_folder_of
 

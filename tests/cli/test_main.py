@@ -5,9 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codex_mcp import __version__
-from codex_mcp.cli.main import COMMANDS, main
+from codex_mcp.cli.commands import COMMANDS
+from codex_mcp.cli.main import main
+from codex_mcp.cli.overview import overview
 from tests.support.servers.terminal import Terminal
 
 SCRIPTS = Path(sys.executable).parent
@@ -53,7 +57,7 @@ def test_help_fits_the_terminal(tmp_path: Path, name: str, columns: int) -> None
     assert max(map(len, lines)) < columns
 
 
-@pytest.mark.parametrize("words", [[], ["frobnicate"], ["--frobnicate"], ["--", "mcp-server"], ["mcp-serve"]])
+@pytest.mark.parametrize("words", [["frobnicate"], ["--frobnicate"], ["--", "mcp-server"], ["mcp-serve"]])
 def test_what_is_no_command_is_a_sentence_and_exit_code_2(tmp_path: Path, words: list[str]) -> None:
     ended = shell(str(SCRIPTS / "codex-mcp"), *words, home=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -61,11 +65,44 @@ def test_what_is_no_command_is_a_sentence_and_exit_code_2(tmp_path: Path, words:
     assert "Traceback" not in ended.stderr
 
 
-def test_without_a_command_a_person_is_shown_the_help(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
+def test_without_a_command_a_person_is_shown_the_help(tmp_path: Path, words: list[str]) -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    with Terminal([str(SCRIPTS / "codex-mcp")], environment) as terminal:
+    with Terminal([str(SCRIPTS / "codex-mcp"), *words], environment, columns=60) as terminal:
         assert terminal.exit_code() == 0
-    assert terminal.shown.startswith("usage: codex-mcp ")
+    assert terminal.shown.startswith("usage: codex-mcp COMMAND [FLAGS]")
+    assert max(map(len, terminal.shown.splitlines())) < 60
+
+
+def test_without_a_command_a_script_gets_the_help(tmp_path: Path) -> None:
+    ended = shell(str(SCRIPTS / "codex-mcp"), home=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, overview(100) + "\n", "")
+
+
+def test_without_a_command_a_pipe_that_stays_silent_gets_the_help(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    words = [str(SCRIPTS / "codex-mcp")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as silent:
+        assert silent.stdout is not None
+        assert silent.stdout.read() == overview(100) + "\n"
+        assert silent.wait() == 0
+
+
+def test_the_help_of_a_command_is_also_found_by_a_word(tmp_path: Path) -> None:
+    program = str(SCRIPTS / "codex-mcp")
+    assert (
+        shell(program, "help", "serve", home=tmp_path).stdout == shell(program, "serve", "--help", home=tmp_path).stdout
+    )
+    assert shell(program, "version", home=tmp_path).stdout == f"codex-mcp {__version__}\n"
+    assert shell(program, "list", "--help", home=tmp_path).stdout.startswith("usage: codex-mcp threads ")
+    assert "did you mean help?" in shell(program, "hlep", home=tmp_path).stderr
+
+
+@given(st.integers(40, 200))
+def test_every_command_is_in_the_help_and_no_line_is_too_long(width: int) -> None:
+    lines = overview(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == list(COMMANDS)
 
 
 def test_an_unknown_flag_of_a_command_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:

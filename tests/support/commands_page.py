@@ -7,7 +7,7 @@ What stands between `<!-- commands -->` and `<!-- end -->` is generated.
 import re
 from pathlib import Path
 
-from codex_mcp.cli.main import COMMANDS
+from codex_mcp.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -38,6 +38,7 @@ PAGES = {
     "uninstall": "install.md#uninstall",
     "migrate": "install.md#migrate",
     "completion": "commands.md#completion",
+    "update": "upgrading.md",
     "demo": "demo.md",
 }
 """Where each command is described."""

@@ -9,7 +9,8 @@ from typing import Final
 
 import shtab
 
-from codex_mcp.cli.main import COMMANDS, load_command
+from codex_mcp.cli.commands import COMMANDS
+from codex_mcp.cli.main import load_command
 from codex_mcp.cli.output import print_text
 from codex_mcp.cli.parser import Parser
 from codex_mcp.cli.state.folder import agents_in

@@ -14,7 +14,8 @@ from typing import Any, Final, Protocol
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.secrets.client_variables import is_of_session
-from codex_mcp.cli.parser import BadUsage, Parser, guess
+from codex_mcp.cli.commands import ALIASES, COMMANDS, FOLDERS
+from codex_mcp.cli.parser import BadUsage, Parser, guess, help_width
 
 
 class Command(Protocol):
@@ -30,47 +31,7 @@ class Command(Protocol):
         """Run the command and return its exit code."""
 
 
-COMMANDS: Final = {
-    "doctor": "check what agents need here, with a fix for each problem",
-    "login": "sign in to OpenAI, as the agents need it",
-    "logout": "remove the sign-in",
-    "mcp-server": "serve Codex agents to an MCP client over stdio",
-    "serve": "serve a team of agents with names to an MCP client",
-    "exec-server": "run commands and access files for an agent, on this or another machine",
-    "exec": "run a command on an exec-server, as if it ran here",
-    "rendezvous": "let executors behind firewalls register, and relay between them and their harnesses",
-    "environments": "list the executors that a rendezvous knows",
-    "config": "show every setting and where it came from",
-    "threads": "list the agents of the state folder, and forget old ones",
-    "approvals": "list what Codex asks a person, and answer it",
-    "show": "show what an agent was asked, did and answered",
-    "watch": "follow an agent while it works",
-    "interrupt": "stop what an agent is doing, and keep the agent",
-    "close": "close an agent, after it has summed up its work",
-    "summary": "show the summary that an agent wrote of its work when it was closed",
-    "audit": "show what the agents did, and the results",
-    "mail": "send and read the messages of a team: agents, Claude Code, people",
-    "install": "add codex-mcp to an MCP client",
-    "uninstall": "remove codex-mcp from an MCP client",
-    "migrate": "replace old Codex servers in the files of your MCP clients",
-    "completion": "print a script that completes commands and flags in bash, zsh or fish",
-    "demo": "watch an agent fix a failing test, without an account or a network",
-}
-
-
 SERVERS: Final = ("mcp-server", "serve")
-
-FOLDERS: Final = {
-    "account": ("login", "logout"),
-    "clients": ("install", "uninstall", "migrate"),
-    "demo": ("demo",),
-    "doctor": ("doctor",),
-    "exec": ("exec-server", "exec", "rendezvous", "environments"),
-    "mail": ("mail",),
-    "people": ("approvals", "show", "watch", "interrupt", "close"),
-    "state": ("threads", "summary", "audit"),
-}
-"""The folders of commands that are not in this one."""
 
 
 def load_command(name: str) -> Command:
@@ -80,6 +41,14 @@ def load_command(name: str) -> Command:
     command: Command = module
     return command
 
+
+HELP: Final = ("--help", "-h")
+WORDS: Final = ("help", "version")
+"""What people type besides commands."""
+
+NO_COMMAND: Final = "codex-mcp: error: a command is missing, such as mcp-server; codex-mcp --help lists the commands"
+FIRST_REQUEST: Final = 1.0
+"""Seconds in which a client sends its first request."""
 
 FAILED: Final = 1
 USAGE_ERROR: Final = 2
@@ -99,26 +68,51 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.platform == "win32":
         return _say_not_windows()
-    if words[:1] and words[0] in COMMANDS:
-        return _run(words[0], words[1:])
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    first = ALIASES.get(words[0], words[0]) if words else ""
+    if first in COMMANDS:
+        return _run(first, words[1:])
     _replace_closed_streams()
-    parser = Parser(
-        "codex-mcp", "Codex coding agents for MCP clients.", "codex-mcp COMMAND --help shows the flags of a command."
-    )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        commands.add_parser(name, help=summary)
-    if not words and sys.stdin.isatty():
-        parser.print_help()
-        return 0
+    if not words:
+        return _run_without_words()
+    if words[0] in HELP:
+        return _show_help()
     try:
-        if words and not words[0].startswith("-"):
-            hint = guess(words[0], COMMANDS) or "codex-mcp --help lists the commands"
-            parser.error(f"there is no command {words[0]!r}; {hint}")
-        parser.read(words)
-        parser.error("a command is missing, such as mcp-server; codex-mcp --help lists the commands")
+        _read_without_command(words)
     except BadUsage as exc:
         return _refused("", words, exc)
+    return 0
+
+
+def _run_without_words() -> int:
+    """Help for a person or a script. A client whose configuration lacks the command sends a request at once."""
+    from codex_mcp.cli.start_failure import log_failure, tell_client  # noqa: PLC0415  slow, and seldom needed
+
+    if not tell_client(NO_COMMAND, sys.stdin.fileno(), sys.stdout.fileno(), patience=FIRST_REQUEST):
+        return _show_help()
+    log_failure(NO_COMMAND, (), os.environ)
+    print(NO_COMMAND, file=sys.stderr)
+    return USAGE_ERROR
+
+
+def _show_help() -> int:
+    from codex_mcp.cli.overview import overview  # noqa: PLC0415  a command does not need it
+
+    print(overview(help_width()))
+    return 0
+
+
+def _read_without_command(words: Sequence[str]) -> None:
+    """Raises BadUsage, or SystemExit once the version is shown."""
+    parser = Parser("codex-mcp", usage="codex-mcp COMMAND [FLAGS]")
+    if words[0] == "version":
+        words = ["--version"]
+    if not words[0].startswith("-"):
+        hint = guess(words[0], (*COMMANDS, *ALIASES, *WORDS)) or "codex-mcp --help lists the commands"
+        parser.error(f"there is no command {words[0]!r}; {hint}")
+    parser.read(words)
+    raise BadUsage(parser.format_usage(), NO_COMMAND)
 
 
 def mcp_server_main() -> int:

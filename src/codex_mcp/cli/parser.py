@@ -35,19 +35,22 @@ class HelpFormatter(argparse.HelpFormatter):
         super().__init__(prog, width=HELP_WIDTH)
 
     def format_help(self) -> str:
-        from shutil import get_terminal_size  # noqa: PLC0415  slow to load, and a server shows no help
-
-        columns = get_terminal_size((HELP_WIDTH + 2, 24)).columns
-        self._width = max(LEAST_HELP_WIDTH, min(HELP_WIDTH, columns - 2))
+        self._width = help_width()
         self._max_help_position = min(self._max_help_position, self._width - LEAST_HELP_WIDTH // 2)
         return super().format_help()
 
 
+def help_width() -> int:
+    from shutil import get_terminal_size  # noqa: PLC0415  slow to load, and a server shows no help
+
+    return max(LEAST_HELP_WIDTH, min(HELP_WIDTH, get_terminal_size((HELP_WIDTH + 2, 24)).columns - 2))
+
+
 class Parser(argparse.ArgumentParser):
-    def __init__(self, prog: str, description: str = "", epilog: str | None = None, **_newer: bool) -> None:
+    def __init__(self, prog: str, description: str = "", *, usage: str | None = None, **_newer: bool) -> None:
         """Python 3.14 passes `color` and `suggest_on_error` to the parsers of subcommands; help has no colours here."""
         super().__init__(
-            prog=prog, description=description, epilog=epilog, formatter_class=HelpFormatter, allow_abbrev=False
+            prog=prog, usage=usage, description=description, formatter_class=HelpFormatter, allow_abbrev=False
         )
         self.color = False
         self.add_argument("--version", action="version", version=f"codex-mcp {__version__}")

@@ -46,22 +46,28 @@ def answer_to(frame: Frame, sentence: str) -> tuple[bytes | None, bool]:
     return encode_error(message.id, ErrorObject(INTERNAL_ERROR, sentence)), message.method != PROBE
 
 
-def tell_client(sentence: str, stdin: int, stdout: int) -> None:
-    """Answer the first request with the sentence. Returns at once if stdin is a terminal or has ended."""
+def tell_client(sentence: str, stdin: int, stdout: int, *, patience: float | None = None) -> bool:
+    """Answer the first request with the sentence. Returns whether there was one.
+
+    Returns at once if stdin is a terminal or has ended.
+    """
     if os.isatty(stdin):
-        return
+        return False
     frames = FrameReader(MAX_MESSAGE_BYTES)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + (PATIENCE if patience is None else patience)
+    is_told = False
     try:
         while data := _read(stdin, deadline - time.monotonic()):
             for frame in frames.feed(data):
                 answer, is_last = answer_to(frame, sentence)
                 if answer is not None:
+                    is_told = True
                     os.write(stdout, encode(answer, frames.style))
                 if is_last:
-                    return
+                    return True
     except OSError:  # the client has gone
-        return
+        pass
+    return is_told
 
 
 def log_failure(sentence: str, words: Sequence[str], environment: Mapping[str, str]) -> None:

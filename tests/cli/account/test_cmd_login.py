@@ -47,6 +47,16 @@ def test_the_home_of_the_settings_is_the_one_that_is_signed_in(tmp_path: Path) -
     assert keys == ["sk-flag", "sk-variable", "sk-file"]
 
 
+def test_the_status_says_whether_you_are_signed_in(tmp_path: Path) -> None:
+    before = command(tmp_path, "login", "status")
+    assert (before.returncode, "Not logged in" in before.stderr) == (1, True)
+    with_key(tmp_path)
+    after = command(tmp_path, "login", "status")
+    assert (after.returncode, "Logged in" in after.stderr, KEY in after.stderr) == (0, True, False)
+    both = command(tmp_path, "login", "status", "--device")
+    assert (both.returncode, both.stderr) == (2, "codex-mcp login: `login status` takes no way to sign in\n")
+
+
 def test_a_key_is_not_typed_into_a_terminal(tmp_path: Path) -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     with Terminal([PROGRAM, "login", "--with-api-key"], environment) as terminal:
