@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Mapping
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import foreign
 from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import apply, chosen, current, diff
 from codex_mcp.cli.clients.entries import checked_name
 from codex_mcp.cli.clients.http_access import reached
 from codex_mcp.cli.clients.installing import Spot, planned
-from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, entry_of_url, places_of
+from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, client_named, entry_of_url, places_of
 from codex_mcp.cli.clients.migration import old_entries
 from codex_mcp.cli.clients.own_entry import Program, Wanted
 from codex_mcp.cli.clients.own_folder.backups import ABSENT, Backups
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
-from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, short
+from codex_mcp.cli.clients.recognition.servers import Ours
+from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, short, started_by
+from codex_mcp.cli.clients.warnings import about
 from codex_mcp.cli.output import print_text
 
 DESCRIPTION: Final = (
@@ -32,7 +37,9 @@ DESCRIPTION: Final = (
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(f"{client.name} ({client.title})" for client in CLIENTS.values())
-    parser.add_argument("client", metavar="CLIENT", nargs="?", choices=[*CLIENTS], help=f"one of: {names}")
+    parser.add_argument(
+        "client", metavar="CLIENT", nargs="?", type=client_named, choices=[*CLIENTS], help=f"one of: {names}"
+    )
     parser.add_argument(
         "--scope",
         choices=[*Scope],
@@ -48,6 +55,11 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser)
+    parser.add_argument(
+        "--command",
+        metavar="WORDS",
+        help="what starts codex-mcp, such as codex-mcp or 'uvx codex-mcp' (default: the absolute path of this program)",
+    )
     parser.add_argument("--http", metavar="URL", help="connect to a running server at this address")
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token-file", metavar="FILE", help="with --http: the file that holds the server's token")
@@ -98,6 +110,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             print_text(diff(file, before, plan.edit.after))
             return 0
         check_writable(here.file, target)
+        warnings = [*about(here, wanted, where, environment)]
         backup = apply(plan.edit, Backups(where))
         Records(where).remember(plan.record)
     print_text(plan.told)
@@ -105,9 +118,24 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         print_text(diff(file, before, plan.edit.after))
     if not backup.endswith(ABSENT):
         print_text(f"The file as it was before: {short(backup, where.home)}")
+    for warning in warnings:
+        print(f"codex-mcp install: {warning}", file=sys.stderr)
     _say_what_is_left(here, environment)
     print_text(here.client.next_step)
     return 0
+
+
+def _words(command: str | None, environment: Mapping[str, str]) -> Sequence[str]:
+    """What starts our program in the client. Raises Refused."""
+    if command is None:
+        return our_program()
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        raise Refused(f"cannot use --command {foreign(command)}: {exc}") from exc
+    if not words or not isinstance(started_by([*words, "mcp-server"], environment), Ours):
+        raise Refused(f"cannot use --command {foreign(command)}: it does not start codex-mcp")
+    return words
 
 
 def _say_what_is_left(here: Place, environment: Mapping[str, str]) -> None:
@@ -123,7 +151,9 @@ def _wanted(arguments: argparse.Namespace, here: Place, where: Folders, environm
     if arguments.http is None:
         if arguments.token_file is not None or arguments.token_env is not None:
             raise Refused("cannot use a token without --http: a server that the client starts needs none")
-        return Program(our_program(), arguments.team)
+        return Program(_words(arguments.command, environment), arguments.team, is_named=arguments.command is not None)
+    if arguments.command is not None:
+        raise Refused("cannot use --command with --http: the client starts no server then")
     if arguments.team:
         raise Refused(
             "cannot use --team with --http: the server at that address decides; start it with codex-mcp serve"

@@ -120,7 +120,8 @@ def _renewed(spot: Spot, data: bytes, wanted: Program, environment: Mapping[str,
             f"cannot change {spot.name} in {spot.place.file}: it starts {ours.program}, which is not there, through "
             f"{ours.through}; change it yourself, or replace it with --force"
         )
-    is_found = ours.start is not None and _is_found(words[ours.start : ours.end], wanted.words, environment)
+    is_kept = ours.start is not None and not wanted.is_named
+    is_found = is_kept and _is_found(words[ours.start : ours.end], wanted.words, environment)
     new = own_entry.renewed_words(words, ours, wanted, is_found=is_found)
     return own_entry.with_words(client, data, spot.path, new)
 

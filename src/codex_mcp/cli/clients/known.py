@@ -14,6 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import foreign
+from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.cli.clients.config_text.documents import Format
 from codex_mcp.cli.clients.entries import ONE_LIST, Shape
 
@@ -117,6 +119,12 @@ class Client(Struct, frozen=True):
     has_local: bool = False
     """It also keeps servers per project in the user's file."""
 
+    program: str = ""
+    """Its program on PATH."""
+
+    has_window: bool = False
+    """It need not be on PATH; its folder shows that it is there."""
+
     next_step: str = ""
     """What to do afterwards."""
 
@@ -139,6 +147,7 @@ CLIENTS: Final = {
             variable="${%}",
             limit="timeout",
             has_local=True,
+            program="claude",
             next_step="Start Claude Code, or type /mcp in one that runs.",
         ),
         Client(
@@ -154,6 +163,7 @@ CLIENTS: Final = {
             variable_key="bearer_token_env_var",
             limit="tool_timeout_sec",
             limit_unit=1.0,
+            program="codex",
             next_step="Start Codex again.",
         ),
         Client(
@@ -162,6 +172,8 @@ CLIENTS: Final = {
             "{home}/.cursor/mcp.json",
             ".cursor/mcp.json",
             variable="${env:%}",
+            program="cursor",
+            has_window=True,
             next_step="Reload Cursor's window.",
         ),
         Client(
@@ -173,6 +185,8 @@ CLIENTS: Final = {
             stdio={"type": "stdio"},
             http={"type": "http"},
             variable="${env:%}",
+            program="code",
+            has_window=True,
             next_step="Run `MCP: List Servers` in VS Code and start it.",
         ),
         Client(
@@ -182,6 +196,8 @@ CLIENTS: Final = {
             "{config}/zed/settings.json",
             ".zed/settings.json",
             key="context_servers",
+            program="zed",
+            has_window=True,
             next_step="Zed reads the file at once.",
         ),
         Client(
@@ -194,6 +210,7 @@ CLIENTS: Final = {
             http={"timeout": HOUR_MS},
             variable="${%}",
             limit="timeout",
+            program="gemini",
             next_step="Start Gemini CLI again. In a folder that you have not trusted, it disables all MCP servers, "
             "also yours: type /permissions trust in it; `gemini mcp list` shows the state.",
         ),
@@ -209,6 +226,7 @@ CLIENTS: Final = {
             http={"type": "remote", "timeout": HOUR_MS},
             variable="{env:%}",
             limit="timeout",
+            program="opencode",
             next_step="Start opencode again.",
         ),
         Client(
@@ -221,6 +239,7 @@ CLIENTS: Final = {
             http={"timeout": HOUR_MS},
             variable="${%}",
             limit="timeout",
+            program="qwen",
             next_step="Start Qwen Code again.",
         ),
         Client(
@@ -232,6 +251,7 @@ CLIENTS: Final = {
             http={"type": "http", "tools": ["*"], "timeout": HOUR_MS},
             variable="${%}",
             limit="timeout",
+            program="copilot",
             next_step="Start Copilot CLI again. It reads a project's file only in a folder that you have trusted.",
         ),
         Client(
@@ -242,6 +262,7 @@ CLIENTS: Final = {
             http={"type": "streamableHttp", "timeout": HOUR},
             limit="timeout",
             limit_unit=1.0,
+            program="cline",
             next_step="Start Cline again.",
         ),
         Client(
@@ -249,6 +270,7 @@ CLIENTS: Final = {
             "Claude Desktop",
             "{support}/Claude/claude_desktop_config.json",
             url=None,
+            has_window=True,
             next_step="Quit Claude Desktop and start it again.",
         ),
         Client(
@@ -258,10 +280,22 @@ CLIENTS: Final = {
             stdio={"type": "stdio", "requestTimeout": HOUR_MS},
             http={"type": "streamable-http", "requestTimeout": HOUR_MS},
             limit="requestTimeout",
+            program="npx",
             next_step="Run npx @modelcontextprotocol/inspector.",
         ),
     )
 }
+
+
+def client_named(word: str) -> str:
+    """The name of the client that this word means. Raises Refused."""
+    plain = word.lower()
+    if plain in CLIENTS:
+        return plain
+    titles = {client.title.lower().replace(" ", "-"): client.name for client in CLIENTS.values()}
+    meant = nearest(plain, [*CLIENTS, *titles])
+    hint = f"; did you mean {titles.get(meant, meant)}?" if meant is not None else "."
+    raise Refused(f"there is no client {foreign(word)}{hint} These are known: {', '.join(CLIENTS)}")
 
 
 class Place(Struct, frozen=True):

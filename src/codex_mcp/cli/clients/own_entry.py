@@ -41,6 +41,9 @@ class Program(Struct, frozen=True):
     team: bool | None = None
     """Whether it runs a team; None leaves an entry as it is."""
 
+    is_named: bool = False
+    """The caller has said how it is started, which an entry must follow."""
+
     @property
     def command(self) -> str:
         return "serve" if self.team else "mcp-server"
@@ -73,6 +76,13 @@ def renewed_words(words: Sequence[str], ours: Ours, wanted: Program, *, is_found
     command = wanted.command if wanted.team is not None else serving or wanted.command
     if serving is not None and command == "mcp-server":
         _check_flags(words[ours.serving or 0 :])
+    if ours.start is None and wanted.is_named:
+        if ours.serving is None:
+            raise Refused(
+                f"cannot use --command: the entry starts codex-mcp through {ours.through or words[0]}; change it "
+                "yourself, or replace it with --force"
+            )
+        return [*wanted.words, command, *words[ours.serving + 1 :]]
     if ours.start is None or is_found:
         if serving is not None and ours.serving is not None:
             return [*words[: ours.serving], command, *words[ours.serving + 1 :]]

@@ -1,0 +1,50 @@
+"""What may keep an entry from working although it is right: no such client here, no sign-in, a path of one person."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from codex_mcp.cli.clients.known import Client, Folders, Place, Scope, place
+from codex_mcp.cli.clients.own_entry import Program, Wanted
+from codex_mcp.cli.clients.surroundings import on_path, short
+from codex_mcp.codex.config.profiles import read_user_config
+from codex_mcp.config.load import likely_codex_home
+
+ELSEWHERE: Final = ("model_provider", "profile", "cli_auth_credentials_store")
+"""Keys of config.toml with which agents may need no sign-in in `auth.json`."""
+
+
+def is_here(client: Client, where: Folders, environment: Mapping[str, str]) -> bool:
+    """Whether the client seems to be on this machine."""
+    file = place(client, Scope.USER, where).file
+    there = os.path.dirname(file) if client.has_window else file
+    return os.path.exists(there) or (client.program != "" and on_path(client.program, environment) is not None)
+
+
+def about(here: Place, wanted: Wanted, where: Folders, environment: Mapping[str, str]) -> Iterator[str]:
+    """To be asked before the client's file is written."""
+    if not is_here(here.client, where, environment):
+        yield (
+            f"{here.client.title} does not seem to be on this machine: there is neither its file nor its program"
+            f"{f' {here.client.program} on PATH' if here.client.program else ''}"
+        )
+    if not isinstance(wanted, Program):
+        return
+    if here.scope is Scope.PROJECT and wanted.words[0].startswith(f"{where.home}/"):
+        yield (
+            f"the project's file names {short(wanted.words[0], where.home)}, which only you have; for everyone who "
+            "works here, add --command codex-mcp (if it is on their PATH) or --command 'uvx codex-mcp'"
+        )
+    if _needs_sign_in(environment):
+        yield "you are not signed in to OpenAI: run codex-mcp login, or name another model provider (docs/providers.md)"
+
+
+def _needs_sign_in(environment: Mapping[str, str]) -> bool:
+    """As far as files show. `doctor` asks Codex."""
+    codex_home = likely_codex_home(None, environment)
+    if os.path.exists(os.path.join(codex_home, "auth.json")):
+        return False
+    config = read_user_config(codex_home) or {}
+    return not any(key in config for key in ELSEWHERE)
