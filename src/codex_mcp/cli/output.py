@@ -85,3 +85,16 @@ def terminal_width() -> int | None:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except OSError:
         return None
+
+
+def agreed(question: str) -> bool:
+    """Ask a person; without one, the answer is no."""
+    if not sys.stdin.isatty() or terminal_width() is None:
+        print_text("Nothing was changed; --yes changes it.")
+        return False
+    try:
+        answer = input(f"{question} [y/N] ")
+    except (EOFError, KeyboardInterrupt):
+        print_text("")
+        return False
+    return answer.strip().lower() in ("y", "yes")

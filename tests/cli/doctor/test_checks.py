@@ -5,6 +5,7 @@ import inspect
 
 import pytest
 
+from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 from codex_mcp.cli.clients.recognition.servers import recognised
 from codex_mcp.cli.doctor import checks, client_checks, facts
 from codex_mcp.cli.doctor.checks import judge, split
@@ -13,7 +14,6 @@ from codex_mcp.cli.doctor.facts import (
     Codex,
     Configuration,
     Core,
-    Entry,
     Facts,
     Fitness,
     Folder,
@@ -208,7 +208,7 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         WORKING,
     ),
     "a client's file that cannot be read": (
-        but(clients=Clients(unreadable=(facts.UnreadableFile("Cursor", "~/.cursor/mcp.json", "byte 7"),))),
+        but(clients=Clients(unreadable=(UnreadableFile("Cursor", "~/.cursor/mcp.json", "byte 7"),))),
         "clients.file",
         Level.WARNING,
         "correct the file",

@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.printable import foreign
 from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import apply, chosen, current, diff
 from codex_mcp.cli.clients.entries import checked_name
+from codex_mcp.cli.clients.everywhere.entry import Entry
+from codex_mcp.cli.clients.everywhere.reading import read_clients
 from codex_mcp.cli.clients.http_access import reached
 from codex_mcp.cli.clients.installing import Spot, planned
-from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, client_named, entry_of_url, places_of
+from codex_mcp.cli.clients.known import CLIENTS, Client, Folders, Place, Scope, client_named, entry_of_url, places_of
 from codex_mcp.cli.clients.migration import old_entries
 from codex_mcp.cli.clients.own_entry import Program, Wanted
 from codex_mcp.cli.clients.own_folder.backups import ABSENT, Backups
@@ -26,8 +28,11 @@ from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
 from codex_mcp.cli.clients.recognition.servers import Ours
 from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, short, started_by
-from codex_mcp.cli.clients.warnings import about
-from codex_mcp.cli.output import print_text
+from codex_mcp.cli.clients.warnings import about, is_here
+from codex_mcp.cli.output import agreed, print_text
+
+LEFT: Final = 1
+"""The exit code if `--all` could not add it to every client."""
 
 DESCRIPTION: Final = (
     "Add codex-mcp to the servers of an MCP client, in its configuration file; or, with --service, run it in the "
@@ -69,6 +74,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="start `serve`, with a team of named agents, or `mcp-server` (default: as it is, at first `mcp-server`)",
     )
+    parser.add_argument("--list", action="store_true", help="list the clients that have codex-mcp; does it start?")
+    parser.add_argument("--all", action="store_true", help="add it to every client of this machine; asks once")
+    parser.add_argument("--yes", action="store_true", help="with --all: do not ask")
+    parser.add_argument("--json", action="store_true", help="with --list: print JSON")
     parser.add_argument("--force", action="store_true", help="replace a server of this name that is not codex-mcp")
     parser.add_argument(
         "--service",
@@ -87,14 +96,52 @@ def check_target(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    where = folders_here(environment, cwd)
+    if arguments.list or arguments.all:
+        if arguments.client is not None or arguments.service is not None or (arguments.list and arguments.all):
+            raise Refused("--list and --all go with neither a client nor --service nor each other")
+        return _list(arguments, where, environment) if arguments.list else _add_all(arguments, where, environment)
     check_target(arguments)
     if arguments.service is not None:
         from codex_mcp.cli.clients import service  # noqa: PLC0415  loads the server, which takes long
 
         return service.install(arguments.service, environment, cwd, dry_run=arguments.dry_run)
-    where = folders_here(environment, cwd)
+    install(CLIENTS[arguments.client], arguments, where, environment)
+    return 0
+
+
+def _list(arguments: argparse.Namespace, where: Folders, environment: Mapping[str, str]) -> int:
+    from codex_mcp.cli.clients.everywhere import listing  # noqa: PLC0415  loads a client, which takes long
+
+    return listing.show(where, environment, as_json=arguments.json)
+
+
+def _add_all(arguments: argparse.Namespace, where: Folders, environment: Mapping[str, str]) -> int:
+    """Add it to each client of this machine that does not have it, after one question."""
+    entries = [each for each in read_clients(where, environment) if isinstance(each, Entry)]
+    have = {each.client for each in entries if each.scope == arguments.scope and isinstance(each.starts, Ours)}
+    able = [each for each in CLIENTS.values() if arguments.scope in each.scopes() and is_here(each, where, environment)]
+    found = [client for client in able if client.title not in have]
+    if not found:
+        print_text("Every client that is here has codex-mcp: codex-mcp install --list shows them.")
+        return 0
+    print_text(f"These clients are here and do not have codex-mcp yet: {', '.join(each.title for each in found)}.")
+    if not (arguments.dry_run or arguments.yes or agreed("Add it to them?")):
+        return LEFT
+    code = 0
+    for client in found:
+        try:
+            install(client, arguments, where, environment)
+        except Explained as error:
+            print(f"codex-mcp install: {client.title}: {error}", file=sys.stderr)
+            code = LEFT
+    return code
+
+
+def install(client: Client, arguments: argparse.Namespace, where: Folders, environment: Mapping[str, str]) -> None:
+    """Add or change the server of this client. Raises Explained."""
     name = checked_name(arguments.name)
-    here = chosen(places_of(CLIENTS[arguments.client], arguments.scope, where), name)
+    here = chosen(places_of(client, arguments.scope, where), name)
     wanted = _wanted(arguments, here, where, environment)
     with contextlib.nullcontext() if arguments.dry_run else one_at_a_time(where):
         target = here.file if arguments.dry_run else target_of(here, where)
@@ -105,10 +152,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         plan = planned(spot, wanted, environment, force=arguments.force, shown=file)
         if plan.edit.after == before:
             print_text(f"{here.title} already has the server {name}: {file} is unchanged.")
-            return 0
+            return
         if arguments.dry_run:
             print_text(diff(file, before, plan.edit.after))
-            return 0
+            return
         check_writable(here.file, target)
         warnings = [*about(here, wanted, where, environment)]
         backup = apply(plan.edit, Backups(where))
@@ -122,7 +169,15 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         print(f"codex-mcp install: {warning}", file=sys.stderr)
     _say_what_is_left(here, environment)
     print_text(here.client.next_step)
-    return 0
+
+
+def _say_what_is_left(here: Place, environment: Mapping[str, str]) -> None:
+    """Name the old servers that the client still has."""
+    left = old_entries(here, current(here)[1], lambda word: is_our_wrapper(word, environment))
+    for name in sorted({each.name for each in left}):
+        print_text(
+            f"The server {name} of {here.client.title} starts an old Codex server: codex-mcp migrate changes it."
+        )
 
 
 def _words(command: str | None, environment: Mapping[str, str]) -> Sequence[str]:
@@ -136,15 +191,6 @@ def _words(command: str | None, environment: Mapping[str, str]) -> Sequence[str]
     if not words or not isinstance(started_by([*words, "mcp-server"], environment), Ours):
         raise Refused(f"cannot use --command {foreign(command)}: it does not start codex-mcp")
     return words
-
-
-def _say_what_is_left(here: Place, environment: Mapping[str, str]) -> None:
-    """Name the old servers that the client still has."""
-    left = old_entries(here, current(here)[1], lambda word: is_our_wrapper(word, environment))
-    for name in sorted({each.name for each in left}):
-        print_text(
-            f"The server {name} of {here.client.title} starts an old Codex server: codex-mcp migrate changes it."
-        )
 
 
 def _wanted(arguments: argparse.Namespace, here: Place, where: Folders, environment: Mapping[str, str]) -> Wanted:

@@ -23,7 +23,7 @@ from codex_mcp.cli.clients.own_folder.backups import Backups
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.scan import Scanned, files_with_old_servers
 from codex_mcp.cli.clients.surroundings import folders_here, our_program, short
-from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.output import SCHEMA, agreed, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.tables import whole_width
 
 DESCRIPTION: Final = (
@@ -66,7 +66,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     if arguments.dry_run and not arguments.json:
         for change in changes:
             print_text("\n" + diff(short(change.place.file, where.home), change.before, change.after))
-    is_wanted = bool(changes) and not arguments.dry_run and (arguments.yes or _agreed(as_json=arguments.json))
+    is_wanted = (
+        bool(changes) and not arguments.dry_run and (arguments.yes or (not arguments.json and agreed("Change them?")))
+    )
     backups: dict[str, str] = {}
     if is_wanted:
         with one_at_a_time(where):
@@ -146,20 +148,6 @@ def _row(found: OldEntry, where: Folders) -> tuple[str, str, str, str]:
 def _change_row(found: Found, where: Folders) -> tuple[str, ...]:
     name, client, was, file = _row(found, where)
     return name, client, was, redact(shlex.join(["codex-mcp", *found.old.args])), file
-
-
-def _agreed(*, as_json: bool) -> bool:
-    """Ask a person; without one, the answer is no."""
-    if as_json or not sys.stdin.isatty() or terminal_width() is None:
-        if not as_json:
-            print_text("Nothing was changed; --yes changes it.")
-        return False
-    try:
-        answer = input("Change them? [y/N] ")
-    except (EOFError, KeyboardInterrupt):
-        print_text("")
-        return False
-    return answer.strip().lower() in ("y", "yes")
 
 
 def _write(change: Change, where: Folders) -> str:

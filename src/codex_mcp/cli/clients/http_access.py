@@ -87,7 +87,7 @@ def _own_token(url: str, where: Folders) -> str:
     if not _is_mine(address.port or 80):
         raise Refused(f"cannot connect to {url}: the server wants a token, and is not known to be yours; {give}")
     token = read_token_file(file)
-    if _asked(url, token) is not Answer.SERVES:
+    if asked(url, token) is not Answer.SERVES:
         shown = short(file, where.home)
         raise Refused(f"cannot connect to {url}: the server wants a token, and not the one in {shown}; {give}")
     return token
@@ -113,12 +113,12 @@ def _warn(text: str) -> None:
 
 def _asked_patiently(url: str, token: str | None) -> Answer:
     deadline = time.monotonic() + (START_PATIENCE if is_loopback(urlsplit(url).hostname or "") else 0.0)
-    while (answer := _asked(url, token)) is Answer.SILENT and time.monotonic() < deadline:
+    while (answer := asked(url, token)) is Answer.SILENT and time.monotonic() < deadline:
         time.sleep(PAUSE)
     return answer
 
 
-def _asked(url: str, token: str | None) -> Answer:
+def asked(url: str, token: str | None) -> Answer:
     """Send a ping. A server without a session for it refuses it, but only after it has looked at the token."""
     address = urlsplit(url)
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

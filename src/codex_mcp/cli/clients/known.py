@@ -120,7 +120,7 @@ class Client(Struct, frozen=True):
     """It also keeps servers per project in the user's file."""
 
     program: str = ""
-    """Its program on PATH."""
+    """Its program on PATH; empty if it is started in another way, as by npx."""
 
     has_window: bool = False
     """It need not be on PATH; its folder shows that it is there."""
@@ -280,7 +280,6 @@ CLIENTS: Final = {
             stdio={"type": "stdio", "requestTimeout": HOUR_MS},
             http={"type": "streamable-http", "requestTimeout": HOUR_MS},
             limit="requestTimeout",
-            program="npx",
             next_step="Run npx @modelcontextprotocol/inspector.",
         ),
     )

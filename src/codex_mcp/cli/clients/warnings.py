@@ -25,7 +25,8 @@ def is_here(client: Client, where: Folders, environment: Mapping[str, str]) -> b
 
 def about(here: Place, wanted: Wanted, where: Folders, environment: Mapping[str, str]) -> Iterator[str]:
     """To be asked before the client's file is written."""
-    if not is_here(here.client, where, environment):
+    can_be_seen = here.client.program != "" or here.client.has_window
+    if can_be_seen and not is_here(here.client, where, environment):
         yield (
             f"{here.client.title} does not seem to be on this machine: there is neither its file nor its program"
             f"{f' {here.client.program} on PATH' if here.client.program else ''}"

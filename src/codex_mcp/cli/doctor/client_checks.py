@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from codex_mcp.cli.clients.everywhere.entry import Entry
 from codex_mcp.cli.clients.recognition.servers import Buried, Kind, Old, Ours
-from codex_mcp.cli.doctor.facts import Clients, Entry, Finding, Group, Level
+from codex_mcp.cli.doctor.facts import Clients, Finding, Group, Level
 
 SHORT_TIMEOUT: Final = 300.0
 """Seconds. A server returns after 240 s at the latest to clients that have a limit of their own."""

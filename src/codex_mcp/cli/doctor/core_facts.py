@@ -15,8 +15,7 @@ from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.doctor import facts
-from codex_mcp.cli.mcp_client.client import ServerLaunch, connected
-from codex_mcp.cli.mcp_client.messages import Decision, Event, Question
+from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
 from codex_mcp.codex.binary import Binary
 from codex_mcp.codex.core import CoreError
 from codex_mcp.codex.launch import launcher
@@ -86,7 +85,10 @@ async def _turn(binary: Binary, environment: Mapping[str, str], cwd: str) -> str
     argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", str(PACKAGED / "tour.toml")]
     argv += ["--codex-bin", binary.path, "--allow-untested-codex", "--shutdown-grace", "0"]
     try:
-        async with asyncio.timeout(TURN_PATIENCE), connected(ServerLaunch(argv, environment, cwd), _Silent()) as client:
+        async with (
+            asyncio.timeout(TURN_PATIENCE),
+            connected(ServerLaunch(argv, environment, cwd), Unattended()) as client,
+        ):
             await client.initialize()
             result = await client.call_tool("codex", {"prompt": PROMPT, "cwd": cwd})
     except TimeoutError:
@@ -95,15 +97,6 @@ async def _turn(binary: Binary, environment: Mapping[str, str], cwd: str) -> str
         return str(exc)
     said = result.text
     return "" if ANSWER in said else f"the answer was not the expected one: {said[:200]}"
-
-
-class _Silent:
-    """The scripted turn shows nothing and asks nothing."""
-
-    def event_received(self, event: Event) -> None: ...
-
-    async def answer(self, question: Question) -> Decision:
-        return Decision(approved=False)
 
 
 async def _no_pace() -> None:

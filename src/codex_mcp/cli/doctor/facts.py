@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import posixpath
 from enum import IntEnum, StrEnum
 from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.cli.clients.recognition.servers import Ours, Verdict
+from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 
 
 class Level(IntEnum):
@@ -129,34 +128,6 @@ class Folders(Struct, frozen=True):
     held_locks: tuple[str, ...] = ()
     damaged_state: str = ""
     """What is wrong with the database of the state folder."""
-
-
-class Entry(Struct, frozen=True):
-    """A server in a client's configuration file."""
-
-    client: str
-    file: str
-    name: str
-    words: tuple[str, ...]
-    """Command and arguments; empty for a server at an address."""
-    is_program_there: bool = True
-    timeout: float | None = None
-    """Seconds after which the client gives up on a call, if the entry says so."""
-    starts: Verdict | None = None
-
-    @property
-    def program(self) -> str:
-        """The word whose program must be there."""
-        starts = self.starts if isinstance(self.starts, Ours) else Ours()
-        if starts.start is None and posixpath.isabs(starts.program):  # in a text for a shell
-            return starts.program
-        return self.words[starts.start or 0] if self.words else ""
-
-
-class UnreadableFile(Struct, frozen=True):
-    client: str
-    file: str
-    why: str
 
 
 class Clients(Struct, frozen=True):

@@ -22,10 +22,11 @@ from codex_mcp.base.files import open_regular
 from codex_mcp.base.ownership import chown_advice
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
+from codex_mcp.cli.clients.everywhere.reading import read_clients
 from codex_mcp.cli.clients.surroundings import folders_here
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor import facts
-from codex_mcp.cli.doctor.client_files import read_clients
 from codex_mcp.cli.state.folder import agents_in, readable
 from codex_mcp.codex.binary import Binary, Origin, find_codex
 from codex_mcp.codex.config.profiles import check_user_config, read_user_config
@@ -202,9 +203,9 @@ def clients(settings: Settings | None, codex_home: str, environment: Mapping[str
     where = replace(folders_here(environment, cwd), codex=codex_home)
     found = list(read_clients(where, environment))
     return facts.Clients(
-        tuple(entry for entry in found if isinstance(entry, facts.Entry)),
+        tuple(entry for entry in found if isinstance(entry, Entry)),
         # Codex's own file is a check of its own.
-        tuple(file for file in found if isinstance(file, facts.UnreadableFile) and file.client != "Codex"),
+        tuple(file for file in found if isinstance(file, UnreadableFile) and file.client != "Codex"),
         _milliseconds(environment.get("MCP_TOOL_TIMEOUT")),
         settings.calls.soft_deadline if settings is not None else None,
         _is_path_codex_old(codex_home, search_path),

@@ -41,6 +41,15 @@ class Audience(Protocol):
     async def answer(self, question: Question) -> Decision: ...
 
 
+class Unattended:
+    """Nobody is there: events are not shown, and questions are declined."""
+
+    def event_received(self, event: Event) -> None: ...
+
+    async def answer(self, question: Question) -> Decision:
+        return Decision(approved=False)
+
+
 class ServerLaunch(Struct, frozen=True):
     argv: Sequence[str]
     environment: Mapping[str, str]

@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
+from codex_mcp.cli.clients.everywhere.reading import read_clients
 from codex_mcp.cli.clients.known import Folders, folders
 from codex_mcp.cli.clients.recognition.servers import recognised
-from codex_mcp.cli.doctor.client_files import read_clients
-from codex_mcp.cli.doctor.facts import Entry, UnreadableFile
 
 DEAD = {"command": "codex", "args": ["mcp-server"]}
 SERVERS = {"mcpServers": {"codex": DEAD}}
@@ -53,12 +54,26 @@ def test_the_servers_of_a_client_are_found(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name, text)
     starts = recognised(["codex", "mcp-server"])
     words = ("codex", "mcp-server")
-    assert read(tmp_path) == [Entry(client, path, "codex", words, is_program_there=False, starts=starts)]
+    scope = "project" if name.startswith("work/") else "user"
+    (found,) = read(tmp_path)
+    expected = Entry(client, path, "codex", words, is_program_there=False, starts=starts, scope=scope)
+    assert isinstance(found, Entry)
+    assert replace(expected, path=found.path) == found
+    assert found.path[-1] == "codex"
 
 
 def test_the_servers_of_each_project_are_found(tmp_path: Path) -> None:
     written(tmp_path, "home/.claude.json", json.dumps({"projects": {"/a": SERVERS, "/b": SERVERS, "/c": {}}}))
-    assert len(read(tmp_path)) == 2
+    found = [each for each in read(tmp_path) if isinstance(each, Entry)]
+    assert [(each.scope, each.project) for each in found] == [("local", "/a"), ("local", "/b")]
+
+
+def test_the_address_and_the_variables_of_an_entry_are_read(tmp_path: Path) -> None:
+    servers = {"a": {"command": "sh", "env": {"A": "b"}}, "b": {"url": "http://127.0.0.1:9/mcp"}, "c": {"url": 7}}
+    written(tmp_path, "work/.mcp.json", json.dumps({"mcpServers": servers}))
+    found = [each for each in read(tmp_path) if isinstance(each, Entry)]
+    assert [each.env for each in found] == [{"A": "b"}, {}, {}]
+    assert [each.url for each in found] == [None, "http://127.0.0.1:9/mcp", None]
 
 
 def test_limits_are_in_seconds(tmp_path: Path) -> None:

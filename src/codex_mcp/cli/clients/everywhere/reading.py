@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -13,12 +13,12 @@ from codex_mcp.cli.clients.config_files import read_config
 from codex_mcp.cli.clients.config_text.documents import read
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.entries import words_of
-from codex_mcp.cli.clients.known import Folders, Place
+from codex_mcp.cli.clients.entries import connection_of, shape_of, words_of
+from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
+from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.migration import holders
 from codex_mcp.cli.clients.scan import places
 from codex_mcp.cli.clients.surroundings import started_by
-from codex_mcp.cli.doctor.facts import Entry, UnreadableFile
 
 
 def read_clients(where: Folders, environment: Mapping[str, str]) -> Iterator[Entry | UnreadableFile]:
@@ -35,15 +35,33 @@ def read_clients(where: Folders, environment: Mapping[str, str]) -> Iterator[Ent
                 continue
             for name, server in servers.items():
                 if isinstance(server, Mapping):
-                    yield _entry(here, server, name, environment)
+                    yield _entry(here, server, (*path, name), environment)
 
 
-def _entry(place: Place, server: Mapping[str, object], name: str, environment: Mapping[str, str]) -> Entry:
+def _entry(here: Place, server: Mapping[str, object], path: Sequence[str], environment: Mapping[str, str]) -> Entry:
     words = words_of(server)
-    client = place.client
+    client = here.client
     limit = server.get(client.limit) if client.limit else None
-    timeout = float(limit) * client.limit_unit if isinstance(limit, int | float) else None
+    found = Entry(
+        client.title,
+        here.file,
+        path[-1],
+        tuple(words),
+        timeout=float(limit) * client.limit_unit if isinstance(limit, int | float) else None,
+        starts=started_by(words, environment),
+        scope=Scope.LOCAL if path[0] == "projects" else here.scope,
+        path=tuple(path),
+        env=_variables(at(server, (*shape_of(server).inside, shape_of(server).env))),
+        url=_text(at(server, (*connection_of(server), client.url or "url"))),
+    )
     search_path = environment.get("PATH", os.defpath)
-    found = Entry(client.title, place.file, name, tuple(words), timeout=timeout, starts=started_by(words, environment))
     there = not words or shutil.which(os.path.expanduser(found.program), path=search_path) is not None
     return replace(found, is_program_there=there)
+
+
+def _variables(value: object) -> dict[str, str]:
+    return {str(name): str(each) for name, each in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,141 @@
+"""`install --list`: each entry with what becomes of its start."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codex_mcp import __version__
+from codex_mcp.cli.clients.known import Scope
+from codex_mcp.cli.main import main
+from tests.support.clients.home import World
+from tests.support.servers.commands import PROGRAM
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path, {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+
+
+def put(world: World, client: str, server: dict[str, object], scope: Scope = Scope.USER) -> None:
+    file = world.file(client, scope)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"mcpServers": {"codex": server}}))
+
+
+def listed(world: World, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    assert world.run("install", "--list", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    entries: list[dict[str, object]] = document["entries"]
+    return entries
+
+
+def test_an_entry_that_starts_shows_its_version(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    put(world, "claude", {"command": PROGRAM, "args": ["mcp-server"], "env": {"CODEX_HOME": str(world.project)}})
+    (entry,) = listed(world, capsys)
+    assert (entry["client"], entry["scope"], entry["name"]) == ("Claude Code", "user", "codex")
+    assert (entry["starts"], entry["state"], entry["version"]) == (True, "starts", __version__)
+    assert world.run("install", "--list") == 0
+    assert f"starts ({__version__})" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("server", "state"),
+    [
+        ({"command": "codex", "args": ["mcp-server"]}, "an old server (codex mcp-server): codex-mcp migrate"),
+        (
+            {"command": "/gone/codex-mcp", "args": ["mcp-server"]},
+            "/gone/codex-mcp is not there: codex-mcp install again",
+        ),
+        ({"command": PROGRAM, "args": ["mcp-server", "--frobnicate"]}, "there is no flag --frobnicate"),
+    ],
+)
+def test_an_entry_that_does_not_start_says_why(
+    world: World, capsys: pytest.CaptureFixture[str], server: dict[str, object], state: str
+) -> None:
+    put(world, "claude", server)
+    (entry,) = listed(world, capsys)
+    assert entry["starts"] is False
+    assert state in str(entry["state"])
+
+
+def test_a_program_that_a_projects_file_names_is_not_started(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    mark = world.home / "ran"
+    program = world.project / "codex-mcp"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    put(world, "claude", {"command": str(program), "args": ["mcp-server"]}, Scope.PROJECT)
+    (entry,) = listed(world, capsys)
+    assert (entry["scope"], entry["starts"]) == ("project", False)
+    assert not mark.exists()
+
+
+def test_an_address_that_install_wrote_is_tried(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert world.run("install", "claude", "--http", "http://127.0.0.1:9/mcp") == 0
+    put(world, "cursor", {"url": "http://127.0.0.1:9/of-somebody-else"})
+    capsys.readouterr()
+    (entry,) = listed(world, capsys)
+    assert (entry["url"], entry["state"]) == ("http://127.0.0.1:9/mcp", "nothing answers there")
+
+
+def test_other_servers_are_not_listed_and_unreadable_files_are_named(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(world, "cursor", {"command": "sleep", "args": ["9"]})
+    world.file("claude").write_text("{")
+    assert world.run("install", "--list") == 0
+    told = capsys.readouterr()
+    assert "No client has codex-mcp yet" in told.out
+    assert "cannot read ~/.claude.json of Claude Code" in told.err
+
+
+def test_secrets_of_an_entry_are_not_shown(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    put(world, "claude", {"command": "codex", "args": ["-c", f"api_key={key}", "mcp-server"]})
+    world.run("install", "--list")
+    assert key not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--list", "claude"], ["--list", "--all"], ["--all", "claude"]])
+def test_words_that_do_not_belong_together_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["install", *words]) == 2
+    assert "--list and --all go with neither" in capsys.readouterr().err
+
+
+def on_path(world: World, *names: str) -> None:
+    (world.home.parent / "bin").mkdir()
+    for name in names:
+        program = world.home.parent / "bin" / name
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+
+
+def test_all_adds_it_to_every_client_that_is_here_and_lacks_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_path(world, "claude", "gemini", "qwen")
+    assert world.run("install", "gemini") == 0
+    assert world.run("install", "--all") == 1  # nobody to ask
+    assert "Claude Code, Qwen Code." in capsys.readouterr().out
+    assert not world.file("claude").exists()
+    assert world.run("install", "--all", "--dry-run") == 0
+    assert not world.file("claude").exists()
+    assert world.run("install", "--all", "--yes", "--team") == 0
+    servers = [json.loads(world.file(name).read_text())["mcpServers"]["codex"] for name in ("claude", "qwen", "gemini")]
+    assert [server["args"][-1] for server in servers] == ["serve", "serve", "mcp-server"]
+    assert not world.file("cursor").exists()
+    assert world.run("install", "--all", "--yes") == 0
+    assert "Every client that is here has codex-mcp" in capsys.readouterr().out
+
+
+def test_a_client_whose_file_cannot_be_changed_does_not_stop_the_others(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_path(world, "claude", "gemini")
+    world.file("claude").write_text("{")
+    assert world.run("install", "--all", "--yes") == 1
+    assert "codex-mcp install: Claude Code: cannot change" in capsys.readouterr().err
+    assert world.file("gemini").exists()
