@@ -268,7 +268,9 @@ async def test_closing_answers_everybody_also_one_whose_stop_has_not_begun(tmp_p
         await both[0].aclose()
         await both[1].aclose()
         outcomes = [await end(turn) for turn in (*running, waiting)]
-    assert [outcome.content for outcome in outcomes] == ["the server has stopped"] * 3
+    contents = [outcome.content for outcome in outcomes]
+    assert contents[2] == "the server has stopped"
+    assert {*contents[:2]} <= {"Waiting.", "the server has stopped"}  # what Codex has passed on of the answer by then
 
 
 async def test_outcomes_that_were_given_to_nobody_are_kept_longest(tmp_path: Path) -> None:
