@@ -33,7 +33,7 @@ from tests.support.state.agents import an_agent, owned, register, state_folder_o
 
 KEY = "sk-proj-" + "a1B2c3D4" * 5
 DEAD = '{"mcpServers": {"x": {"command": "codex", "args": ["mcp-server"]}}}'
-PROVIDER = '[model_providers.mine]\nname = "x"\nbase_url = "http://127.0.0.1:9/v1"\nenv_key = "MY_KEY"\n'
+PROVIDER = '[model_providers.mine]\nname = "x"\nbase_url = "http://127.0.0.1:9/v1"\n'
 REAL_CODEX = find_codex(CoreSettings(codex_home="/nowhere"), "").path
 NO_CODEX = {"CODEX_MCP_CODEX_BIN": "./gone"}
 """Doctor is quicker if it does not start Codex; what it checks besides is the same."""
@@ -201,7 +201,15 @@ def refusing(*lines: str, flags: tuple[str, ...] = ()) -> Step:
 USE_OUR_OWN = removed("CODEX_MCP_CODEX_BIN")
 E, W = Level.ERROR, Level.WARNING
 
+
 # The check, its level; how the problem is made; a part of the advice; how it is followed.
+def a_provider_that_listens(patient: Patient) -> None:
+    provider = patient.held.enter_context(socket.create_server(("127.0.0.1", 0)))
+    address = f"http://127.0.0.1:{provider.getsockname()[1]}/v1"
+    text = f'model_provider = "mine"\n{PROVIDER}'.replace("http://127.0.0.1:9/v1", address)
+    patient.write(".codex/config.toml", text)
+
+
 CASES = {
     "no Codex": Case("codex.found", E, given(**NO_CODEX), "leave it out", USE_OUR_OWN),
     "an old Codex": Case("codex.version", W, an_old_codex, "remove codex_version", USE_OUR_OWN),
@@ -219,9 +227,27 @@ CASES = {
     "a provider without its key": Case(
         "sign-in.provider-key",
         E,
-        written(".codex/config.toml", f'model_provider = "mine"\n{PROVIDER}', is_quick=False),
+        written(".codex/config.toml", f'model_provider = "mine"\n{PROVIDER}env_key = "MY_KEY"\n', is_quick=False),
         "set MY_KEY",
         given(MY_KEY=KEY),
+    ),
+    "a provider of this machine that does not answer": Case(
+        "sign-in.provider-address",
+        E,
+        written(".codex/config.toml", f'model_provider = "mine"\n{PROVIDER}', is_quick=False),
+        "start it, or correct its base_url",
+        a_provider_that_listens,
+    ),
+    "a provider elsewhere that does not answer": Case(
+        "sign-in.provider-address",
+        W,
+        written(
+            ".codex/config.toml",
+            f'model_provider = "mine"\n{PROVIDER}'.replace("127.0.0.1", "0.0.0.0"),  # does not say that it is here
+            is_quick=False,
+        ),
+        "check the network and its base_url",
+        a_provider_that_listens,
     ),
     "a setting that cannot be used": Case(
         "settings", E, given(CODEX_MCP_PORT="none"), "correct this setting", given(CODEX_MCP_PORT="3333")

@@ -115,6 +115,20 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         "set MY_KEY",
         with_key("MY_KEY", is_set=True),
     ),
+    "a provider of this machine that does not answer": (
+        but(configuration=Configuration(provider=facts.Provider("mine", url="http://x", is_local=True, silence="no"))),
+        "sign-in.provider-address",
+        Level.ERROR,
+        "start it",
+        but(configuration=Configuration(provider=facts.Provider("mine", url="http://x", is_local=True))),
+    ),
+    "a provider elsewhere that does not answer": (
+        but(configuration=Configuration(provider=facts.Provider("mine", url="https://x.example", silence="no route"))),
+        "sign-in.provider-address",
+        Level.WARNING,
+        "check the network",
+        but(configuration=Configuration(provider=facts.Provider("mine", url="https://x.example"))),
+    ),
     "a bad setting": (
         but(configuration=Configuration(settings_error="cannot use port = 'x' from --port: it must be a number")),
         "settings",

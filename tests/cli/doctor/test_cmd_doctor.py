@@ -1,6 +1,7 @@
 """`codex-mcp doctor` in a home of its own, with the real Codex: problems appear, and go when its advice is followed."""
 
 import json
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -80,12 +81,26 @@ def test_a_configuration_that_codex_refuses_is_found_before_a_call_fails(tmp_pat
     assert problems() == {}
 
 
-def test_a_provider_needs_its_key_and_no_sign_in(tmp_path: Path, problems: Problems) -> None:
+def test_a_provider_needs_its_key_and_an_answer_at_its_address_and_no_sign_in(
+    tmp_path: Path, problems: Problems
+) -> None:
     (tmp_path / ".codex").mkdir()
-    provider = '[model_providers.mine]\nname = "x"\nbase_url = "http://127.0.0.1:9/v1"\nenv_key = "MY_KEY"\n'
-    (tmp_path / ".codex/config.toml").write_text(f'model_provider = "mine"\n{provider}')
-    assert set(problems()) == {"sign-in.provider-key"}
-    assert problems(MY_KEY=KEY) == {}
+    with socket.create_server(("127.0.0.1", 0)) as provider:
+        url = f"http://127.0.0.1:{provider.getsockname()[1]}/v1"
+        about = f'[model_providers.mine]\nname = "x"\nbase_url = "{url}"\nenv_key = "MY_KEY"\n'
+        (tmp_path / ".codex/config.toml").write_text(f'model_provider = "mine"\n{about}')
+        assert set(problems()) == {"sign-in.provider-key"}
+        assert problems(MY_KEY=KEY) == {}
+    found = problems(MY_KEY=KEY)
+    assert set(found) == {"sign-in.provider-address"}
+    assert found["sign-in.provider-address"]["level"] == "error"
+    assert url in found["sign-in.provider-address"]["text"]
+
+
+def test_with_a_broken_configuration_the_first_advice_is_the_file(tmp_path: Path, problems: Problems) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex/config.toml").write_text("model = [")
+    assert set(problems()) == {"config.toml"}  # whether a sign-in is needed, only the file could tell
 
 
 def test_a_bad_setting_is_an_error_and_the_clients_are_still_checked(tmp_path: Path, problems: Problems) -> None:

@@ -21,6 +21,7 @@ from codex_mcp.cli.doctor.facts import (
     Group,
     Level,
     Port,
+    Provider,
     Sandbox,
     Turn,
 )
@@ -83,6 +84,11 @@ def _core(core: Core) -> Iterator[Finding]:
 
 def _sign_in(core: Core, configuration: Configuration) -> Iterator[Finding]:
     group, provider = Group.SIGN_IN, configuration.provider
+    if configuration.syntax_error or core.config_error:
+        yield Finding("sign-in", group, Level.OK, "unknown until config.toml is correct (see Configuration)")
+        return
+    if provider is not None and provider.silence:
+        yield _silent(provider)
     if provider is not None and not provider.is_key_set:
         text = f"the model provider {provider.name} needs the variable {provider.env_key}, which is not set"
         fix = f"set {provider.env_key} where the client starts the server (its `env`), and here"
@@ -99,6 +105,15 @@ def _sign_in(core: Core, configuration: Configuration) -> Iterator[Finding]:
         yield Finding("sign-in", group, Level.ERROR, text, KEY_LOGIN)
     else:
         yield Finding("sign-in", group, Level.ERROR, "not signed in", LOGIN)
+
+
+def _silent(provider: Provider) -> Finding:
+    text = f"the model provider {provider.name} cannot be reached at {provider.url}: {provider.silence}"
+    if provider.is_local:
+        fix = "start it, or correct its base_url in config.toml"
+        return Finding("sign-in.provider-address", Group.SIGN_IN, Level.ERROR, text, fix)
+    fix = "check the network and its base_url in config.toml"
+    return Finding("sign-in.provider-address", Group.SIGN_IN, Level.WARNING, text, fix)
 
 
 def _configuration(configuration: Configuration, core: Core | None) -> Iterator[Finding]:

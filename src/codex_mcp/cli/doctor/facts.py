@@ -86,6 +86,11 @@ class Provider(Struct, frozen=True):
     name: str
     env_key: str = ""
     is_key_set: bool = True
+    url: str = ""
+    is_local: bool = False
+    """It is on this machine."""
+    silence: str = ""
+    """Why nobody can be reached at its address."""
 
 
 class Configuration(Struct, frozen=True):

@@ -27,9 +27,10 @@ from codex_mcp.cli.clients.everywhere.reading import read_clients
 from codex_mcp.cli.clients.surroundings import folders_here
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor import facts
+from codex_mcp.cli.doctor.provider import configured_provider
 from codex_mcp.cli.state.folder import agents_in, readable
 from codex_mcp.codex.binary import Binary, Origin, find_codex
-from codex_mcp.codex.config.profiles import check_user_config, read_user_config
+from codex_mcp.codex.config.profiles import check_user_config
 from codex_mcp.codex.starting.first_start import LOCK_FILE
 from codex_mcp.codex.versions.measured import is_old, measured
 from codex_mcp.codex.versions.verdicts import verdict_on
@@ -71,21 +72,9 @@ def load_settings(
         config_path=path,
         has_config=os.path.exists(path),
         syntax_error=_syntax_error(home),
-        provider=_provider(home, environment),
+        provider=configured_provider(home, environment),
         has_openai_key=bool(environment.get("OPENAI_API_KEY")),
     )
-
-
-def _provider(codex_home: str, environment: Mapping[str, str]) -> facts.Provider | None:
-    config = read_user_config(codex_home) or {}
-    name, providers = config.get("model_provider"), config.get("model_providers")
-    if not isinstance(name, str):
-        return None
-    described = providers.get(name) if isinstance(providers, Mapping) else None
-    key = described.get("env_key") if isinstance(described, Mapping) else None
-    if not isinstance(key, str):
-        return facts.Provider(name)
-    return facts.Provider(name, key, is_key_set=bool(environment.get(key)))
 
 
 def _syntax_error(codex_home: str) -> str:
