@@ -23,6 +23,7 @@ from msgspec import Struct
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
+from codex_mcp.base.processes.programs import find, is_program, places
 from codex_mcp.base.settings.core import NEWEST, TESTED, CoreSettings
 from codex_mcp.base.settings.kinds import Backend
 from codex_mcp.codex.versions.measured import (
@@ -229,7 +230,7 @@ def _of_setting(settings: CoreSettings, named: str, search_path: str) -> Binary:
 
 def _program_of_setting(named: str, search_path: str) -> str:
     path = named if os.sep in named else _which(named, search_path)
-    if path is None or not _is_program(path):
+    if path is None or not is_program(path):
         where = "there is no such program" if os.sep in named else "there is no such program on PATH"
         raise NoCodex(f"cannot run {named}: {where}; correct codex_version, or leave it out to use our own Codex")
     return path
@@ -259,7 +260,7 @@ def _own_codex() -> Binary | None:
     if spec is None or spec.origin is None:
         return None
     path = os.path.join(os.path.dirname(spec.origin), "bin", "codex")
-    return _examined(path, Origin.PACKAGE) if _is_program(path) else None
+    return _examined(path, Origin.PACKAGE) if is_program(path) else None
 
 
 def _examined(path: str, origin: Origin, patience: float | None = None) -> Binary:
@@ -332,7 +333,7 @@ def _behind_wrapper(path: str) -> str:
     inside = [os.path.join(place, "node_modules", "@openai", package) for place in _upward(root)]
     vendors = [os.path.join(folder, "vendor", triple) for folder in (*inside, root)]
     candidates = (os.path.join(vendor, place, "codex") for vendor in vendors for place in ("bin", OLD_PLACE))
-    return next(filter(_is_program, candidates), path)
+    return next(filter(is_program, candidates), path)
 
 
 def _upward(folder: str) -> Iterator[str]:
@@ -346,12 +347,7 @@ def _upward(folder: str) -> Iterator[str]:
 
 
 def _which(name: str, search_path: str) -> str | None:
-    folders = [folder for folder in search_path.split(os.pathsep) if os.path.isabs(folder)]
-    return next(filter(_is_program, (os.path.join(folder, name) for folder in folders)), None)
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    return find(name, places(search_path))
 
 
 def _nothing_found(unused: Unused | None) -> str:

@@ -20,7 +20,7 @@ from codex_mcp.codex.config.command_line import visible
 from codex_mcp.codex.config.overrides import CoreConfig, core_config
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
-from codex_mcp.codex.starting.core_git import with_core_git
+from codex_mcp.codex.starting.core_git import core_variables
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from codex_mcp.codex.versions.measured import shown
 from codex_mcp.codex.versions.release import Release
@@ -58,7 +58,7 @@ def launcher(
         child_environment = {
             **without_client_secrets(environment, settings.overrides),
             "CODEX_HOME": settings.codex_home,
-            "PATH": with_core_git(settings.codex_home, binary.search_path(search_path)),
+            **core_variables(settings.codex_home, binary.search_path(search_path)),
         }
         if binary.is_old:
             return _old(binary, config, child_environment, settings)

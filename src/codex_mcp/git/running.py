@@ -22,6 +22,7 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.base.printable import visible
 from codex_mcp.base.processes.marks import OURS, RUN_BY
 from codex_mcp.base.processes.offspring import AwaitedChild, no_longer_awaited
+from codex_mcp.base.processes.programs import find, places
 from codex_mcp.git import guard
 
 PATIENCE: Final = 10.0
@@ -128,7 +129,7 @@ class _Running:
         self._is_ending = False
         atexit.register(self._end)
 
-    def started(self, job: _Job, program: str) -> subprocess.Popen[bytes]:
+    def started(self, job: _Job, program: str, search_path: str) -> subprocess.Popen[bytes]:
         """Start git. This process does not end before the new one is in our list. Raises OSError, GitFailed."""
         with AwaitedChild() as note:
             if self._is_ending:
@@ -136,7 +137,11 @@ class _Running:
             process = subprocess.Popen(
                 [program, "--no-pager", *job.words],
                 cwd=job.folder,
-                env={**job.environment, RUN_BY: OURS},  # so that the guard ends it if we are killed
+                env={
+                    **job.environment,
+                    "PATH": search_path,
+                    RUN_BY: OURS,
+                },  # so that the guard ends it if we are killed
                 stdin=_input(job.given),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -193,13 +198,12 @@ def _run(job: _Job, limit: int, patience: float) -> Ran:
 @contextlib.contextmanager
 def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
     """git while it runs. Afterwards it has ended, with all its children."""
-    import shutil  # noqa: PLC0415  not at the server's start
-
-    program = shutil.which("git", path=job.environment.get("PATH"))
+    search_path = places(job.environment.get("PATH", os.defpath), job.folder)
+    program = find("git", search_path)
     if program is None:
         raise GitFailed("git is not installed, or not in the server's PATH")
     try:
-        process = _running.started(job, program)
+        process = _running.started(job, program, os.pathsep.join(search_path))
     except OSError as exc:
         raise GitFailed(f"cannot run git in {job.folder}: {exc.strerror or exc}") from exc
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.codex.starting.core_git import FOLDER, LOOKUPS, SCRIPT, with_core_git
+from codex_mcp.codex.starting.core_git import FOLDER, LOOKUPS, NOTHING, SCRIPT, core_variables
 from tests.support.repositories import git, repository
 
 CODEX = ("-c", "safe.bareRepository=explicit", "-c", "core.hooksPath=/dev/null")
@@ -29,7 +29,7 @@ def called(home: Path, path: str, *words: str, cwd: str = "/") -> tuple[int, str
         capture_output=True,
         text=True,
         cwd=cwd,
-        env={"PATH": with_core_git(str(home), path), "CODEX_HOME": str(home)},
+        env={**core_variables(str(home), path), "CODEX_HOME": str(home)},
     )
     return done.returncode, done.stdout.strip()
 
@@ -93,16 +93,16 @@ def test_it_never_calls_itself_or_a_program_beside_it(tmp_path: Path, programs: 
 def test_the_program_is_made_again_if_it_was_changed_and_left_out_without_git(
     tmp_path: Path, programs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert with_core_git(str(tmp_path), str(tmp_path)) == str(tmp_path)
+    assert core_variables(str(tmp_path), str(tmp_path)) == {"PATH": str(tmp_path)}
     assert not (tmp_path / FOLDER).exists()
     made = tmp_path / FOLDER / "git"
-    assert with_core_git(str(tmp_path), str(programs)) == f"{made.parent}{os.pathsep}{programs}"
+    assert core_variables(str(tmp_path), str(programs))["PATH"] == f"{made.parent}{os.pathsep}{programs}"
     made.write_text("#!/bin/sh\nold\n")
-    with_core_git(str(tmp_path), str(programs))
+    core_variables(str(tmp_path), str(programs))
     assert made.read_text() == SCRIPT
     assert not caplog.messages
     made.chmod(0o600)
-    with_core_git(str(tmp_path), str(programs))
+    core_variables(str(tmp_path), str(programs))
     assert caplog.messages == []
     assert os.access(made, os.X_OK)
 
@@ -111,5 +111,39 @@ def test_a_program_that_cannot_be_made_is_told(
     tmp_path: Path, programs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / FOLDER).write_text("")
-    with_core_git(str(tmp_path), str(programs))
+    core_variables(str(tmp_path), str(programs))
     assert "Codex runs git with the settings of the repositories that it finds: cannot make" in caplog.text
+
+
+def test_codex_s_own_calls_get_the_git_outside_of_the_checkout_where_we_were_started(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, home = repository(tmp_path / "work", **{"bin/x": ""}), tmp_path / "home"
+    (work / "bin/git").write_text("#!/bin/sh\necho planted\n")
+    (work / "bin/git").chmod(0o755)
+    path = f"{work}/bin:{programs}"
+    monkeypatch.chdir(work)
+    assert called(home, path, *CODEX, "remote")[1].startswith("/ none")
+    assert called(home, path, "remote") == (0, "planted")
+    assert called(home, f"{work}/bin", *CODEX, "remote") == (126, "")
+    (work / "bin/git").unlink()
+    path = core_variables(str(home), f"{work}/bin:/bin/none")["PATH"]  # an agent may put one there later
+    assert path == f"{home / FOLDER}:{work}/bin:/bin/none"
+
+
+def test_what_codex_looks_for_on_path_stands_beside_it_while_agents_can_write_a_folder_of_path(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, made = repository(tmp_path / "work"), tmp_path / FOLDER
+    (programs / "bash").write_text("")
+    (programs / "bash").chmod(0o755)
+    monkeypatch.chdir(work)
+    core_variables(str(tmp_path), f"{work}/bin:{programs}")
+    assert {path.name for path in made.iterdir()} == {"git", "bash", "bwrap"}
+    assert (made / "bash").readlink() == programs / "bash"
+    assert (made / "bwrap").read_text() == NOTHING
+    (programs / "bwrap").symlink_to("bash")
+    core_variables(str(tmp_path), f"{made}:{work}/bin:{programs}")
+    assert (made / "bwrap").readlink() == programs / "bwrap"
+    core_variables(str(tmp_path), str(programs))
+    assert {path.name for path in made.iterdir()} == {"git"}

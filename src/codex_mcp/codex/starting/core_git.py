@@ -16,12 +16,13 @@ words (measured with 0.153.4 to 0.169.0); everyone else, such as a command of an
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-import stat
 from typing import Final
 
 from codex_mcp.base.files import make_private_folder, read_if_there, write_whole
+from codex_mcp.base.processes.programs import find, is_program, places
 
 logger = logging.getLogger(__name__)
 
@@ -36,13 +37,27 @@ LOOKUPS: Final = (
 IN_HOME: Final = ("checkout", "fetch", "reset", "sparse-checkout")
 """Never what Codex runs in the folder of a thread: agents also work in checkouts below that home, as `worktrees/`."""
 
+VARIABLE: Final = "CODEX_MCP_CORE_GIT"
+"""Which git runs for Codex itself: PATH may name folders in which agents work. Without it, it is looked for on PATH."""
+
+SANDBOX: Final = "bwrap"
+SOUGHT: Final = ("bash", "getconf", "sh", "zsh", SANDBOX)
+"""Programs that Codex looks for on PATH and runs outside of its sandbox, or as its sandbox (seen with 0.163.0)."""
+
+NOTHING: Final = "#!/bin/sh\nexit 127\n"
+"""In the place of a bubblewrap that is nowhere else. Codex then uses its own."""
+
 SCRIPT: Final = f"""#!/bin/sh
 # Made by codex-mcp. Codex runs git outside of its sandbox, in folders that agents write: for its own calls, this runs
 # only what no setting of a repository turns into a program. All other calls get git as it is.
+own=
+[ "$1 $2" != '-c safe.bareRepository=explicit' ] || own=yes
 set -f
-git=
+git=${{own:+${VARIABLE}}}
+search=$PATH
+[ -z "$git" ] || search=
 IFS=:
-for place in $PATH; do
+for place in $search; do
     case $place in
     /*) if [ -x "$place/git" ] && [ ! -d "$place/git" ] && ! [ "$place/git" -ef "$0" ]; then
             git=$place/git
@@ -56,7 +71,7 @@ if [ -z "$git" ]; then
     echo 'git: not found' >&2
     exit 127
 fi
-[ "$1 $2" = '-c safe.bareRepository=explicit' ] || exec "$git" "$@"
+[ -n "$own" ] || exec "$git" "$@"
 verb=
 option=
 folder=$PWD
@@ -96,31 +111,48 @@ exit 1
 """
 
 
-def with_core_git(codex_home: str, search_path: str) -> str:
-    """The PATH for a core: with our `git` first, unless there is none at all."""
-    places = [place for place in search_path.split(os.pathsep) if os.path.isabs(place)]
-    if not any(_is_program(os.path.join(place, "git")) for place in places):
-        return search_path
+def core_variables(codex_home: str, search_path: str) -> dict[str, str]:
+    """The PATH for a core, with our `git` first unless there can be none, and which git that runs for Codex."""
+    given = [place for place in search_path.split(os.pathsep) if os.path.isabs(place)]
+    safe = places(search_path)
+    is_safe = len(safe) == len(given)
+    if is_safe and find("git", safe) is None:
+        return {"PATH": search_path}
     folder = os.path.join(codex_home, FOLDER)
+    safe = [place for place in safe if os.path.realpath(place) != os.path.realpath(folder)]
     program = os.path.join(folder, "git")
     try:
         make_private_folder(folder)
         if read_if_there(program) != SCRIPT.encode():
             write_whole(program, SCRIPT.encode(), mode=0o700)
-        if not _is_program(program):
+        if not is_program(program):
             os.chmod(program, 0o700)
-        why = "" if _is_program(program) else "programs cannot be run there"
+        _fill(folder, None if is_safe else safe)
+        why = "" if is_program(program) else "programs cannot be run there"
     except OSError as exc:
         why = exc.strerror or str(exc)
     if why:
         logger.warning(
             "Codex runs git with the settings of the repositories that it finds: cannot make %s: %s", program, why
         )
-    return os.pathsep.join((folder, search_path))
+    return {"PATH": os.pathsep.join((folder, search_path)), VARIABLE: find("git", safe) or os.devnull}
 
 
-def _is_program(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
-    except OSError:
-        return False
+def _fill(folder: str, safe: list[str] | None) -> None:
+    """Put what Codex looks for before the folders of PATH in which agents may have put a program of that name.
+
+    None: there are no such folders.
+    """
+    for name in SOUGHT:
+        target = None if safe is None else find(name, safe)
+        path = os.path.join(folder, name)
+        draft = f"{path}.{os.urandom(6).hex()}"
+        if target is not None:
+            os.symlink(target, draft)
+        elif safe is not None and name == SANDBOX:
+            write_whole(draft, NOTHING.encode(), mode=0o700)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            continue
+        os.replace(draft, path)

@@ -1,0 +1,45 @@
+"""Programs of PATH that run outside of every sandbox: none from a folder in which agents work.
+
+A PATH often names folders of a project: `.venv/bin` once it is activated, `node_modules/.bin`, those of direnv. Agents
+that work in the project can write programs there. So what we run ourselves is taken from the other folders of PATH.
+"""
+
+from __future__ import annotations
+
+import os
+
+from codex_mcp.base.git import position_of
+
+
+def places(search_path: str, work: str | None = None) -> list[str]:
+    """The absolute folders of a PATH that are neither in our own folder nor in `work`, where a program is to run.
+
+    A folder in a checkout stands for all of it. One around the user's home does not count: it has too many programs.
+    """
+    closed = _closed(work)
+    absolute = [place for place in search_path.split(os.pathsep) if os.path.isabs(place)]
+    return [place for place in absolute if not any(_is_in(os.path.realpath(place), folder) for folder in closed)]
+
+
+def find(name: str, folders: list[str]) -> str | None:
+    """The first program of this name."""
+    return next(filter(is_program, (os.path.join(folder, name) for folder in folders)), None)
+
+
+def is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _closed(work: str | None) -> set[str]:
+    home = os.path.realpath(os.path.expanduser("~"))
+    try:
+        folders = [os.getcwd(), *([] if work is None else [work])]
+    except FileNotFoundError:  # our own folder was removed
+        folders = [] if work is None else [work]
+    roots = {os.path.realpath(folder) for folder in folders}
+    roots |= {position.root for folder in roots if (position := position_of(folder)) is not None}
+    return {root for root in roots if not _is_in(home, root)}
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
