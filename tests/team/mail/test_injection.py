@@ -62,6 +62,18 @@ async def test_mail_of_a_paused_agent_stays_unread_and_does_not_count_as_deliver
         assert await ledger.record(address_for(arch.mailbox), [message.id], Step.WITHDRAW) == {message.id: None}
 
 
+@pytest.mark.parametrize("to", ["arch", "everyone"])
+async def test_the_first_mail_of_a_team_is_delivered_without_waiting_for_a_look(tmp_path: Path, to: str) -> None:
+    """The team has no folder before, so there was nothing to watch."""
+    async with local_team(tmp_path, mail_poll_interval_ms=3_600_000) as team:
+        arch, mail = await team.start("arch"), team.team.mail
+        await team.ask(arch, "hello")
+        lead = await mail.mailbox("team-lead", "local", is_sender=True)
+        first = Outgoing(text="the first mail")
+        await (mail.broadcast(lead, first) if to == "everyone" else mail.send(lead, to, first))
+        await is_read(team, arch)
+
+
 async def test_an_agent_gets_an_inbox_once_its_team_has_a_folder_and_others_leave_it_as_it_is(tmp_path: Path) -> None:
     async with local_team(tmp_path) as team:
         arch, dev = await team.start("arch"), await team.start("dev", auto_mail=False)

@@ -75,11 +75,13 @@ class TeamMail:
         self._session = session
         self._names = Names(settings, session, directory)
         self.roster = directory.roster
+        self._joined = joined
         team = session_team(place.claude, settings.team)
-        self.session_team = SessionTeam(team, directory.roster, lambda: self.files, joined)
+        self.session_team = SessionTeam(team, directory.roster, lambda: self.files, self._has_joined)
         self._nudges = Nudges(place.claude.wire, self._inbox_of_lead, self._unread_of_lead)
         self._lead = ""
         """Of the session's team."""
+        self._may_have_folder = asyncio.Event()
         self._store: MailStore | None = None
         self._opening = asyncio.Lock()
         self._is_open = False
@@ -95,10 +97,11 @@ class TeamMail:
         return os.path.isdir(os.path.join(self._teams_dir, self._settings.team))
 
     async def folder_may_have_come(self, seconds: float) -> None:
-        """Wait until an agent is a member of a session's team, or for so long."""
+        """Wait until this server has sent mail or an agent is a member of a session's team, or for so long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self.session_team.has_joined.wait()
+                await self._may_have_folder.wait()
+        self._may_have_folder.clear()
 
     def addresses(self, box: Mailbox) -> list[Address]:
         """Where the mail of an agent is, in teams that have a folder."""
@@ -167,6 +170,7 @@ class TeamMail:
         if address.agent in also and address.agent not in ours.agents:
             await self._names.own(address.agent, box.principal)
         delivered = await store.send(self._sender(box, address), address, mail, also=also)
+        self._may_have_folder.set()
         await self._note_for_lead(box, delivered, mail)
         return delivered
 
@@ -174,6 +178,7 @@ class TeamMail:
         """Send a message to everyone in the teams except the sender, and say what became of each."""
         store, ours = await self.opened(), (await self._names.recipients(box)).agents
         outcomes = await store.broadcast(address_for(box), self._settings.team, mail, also=ours)
+        self._may_have_folder.set()
         team = self.session_team.team
         if team is None or team == self._settings.team:
             return outcomes
@@ -241,6 +246,10 @@ class TeamMail:
         """All that are in the inboxes of a name, read or not."""
         found = [await self.messages_at(address, box) for address in await self._places(box)]
         return [message for messages in found for message in messages]
+
+    def _has_joined(self, member: Member) -> None:
+        self._may_have_folder.set()
+        self._joined(member)
 
     async def _places(self, box: Mailbox) -> list[Address]:
         """Where the mail of a name is; that of the lead of the session's team is in it."""
