@@ -87,6 +87,20 @@ async def test_a_token_reaches_no_project_and_no_command_line(tmp_path: Path) ->
         assert not (tmp_path / "called").exists()
 
 
+async def test_a_token_in_a_file_that_everyone_can_read_is_told(tmp_path: Path) -> None:
+    async with server_of(tmp_path) as server:
+        file = server.setup.home / ".cursor/mcp.json"
+        file.parent.mkdir()
+        file.write_text("{}")
+        file.chmod(0o644)
+        said = f"every user of this machine can read {file}, which has the token now; run chmod 600 on it"
+        assert said not in install(server, "cursor", "--token-env", "SECRET", SECRET=secret(server)).stderr
+        ended = install(server, "cursor")
+        assert (ended.returncode, said in ended.stderr) == (0, True)
+        file.chmod(0o600)
+        assert install(server, "cursor").stderr == ""
+
+
 async def test_the_token_of_a_server_that_is_not_ours_must_be_given(tmp_path: Path) -> None:
     async with server_of(tmp_path) as server:
         (server.setup.codex_home / "codex-mcp/token").write_text("another-token\n")

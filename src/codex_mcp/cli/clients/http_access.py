@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import os
 import ssl
+import stat
 import sys
 import time
 from collections.abc import Mapping
@@ -74,6 +75,9 @@ def _fields_of(here: Place, token: str) -> Mapping[str, object]:
             f"cannot put a token into {here.file}: everyone who works in this project would get it; name a variable "
             "that holds it with --token-env"
         )
+    with contextlib.suppress(OSError):
+        if os.stat(here.file).st_mode & stat.S_IROTH:
+            _warn(f"every user of this machine can read {here.file}, which has the token now; run chmod 600 on it")
     return token_fields(here.client, token)
 
 
