@@ -157,6 +157,17 @@ def test_a_failed_install_leaves_no_unit(world: World) -> None:
     assert world.files() == {}
 
 
+def test_a_failed_install_leaves_the_service_that_was_there(world: World) -> None:
+    world.run("install", "--service", "--port", "4444")
+    before = unit(world).read_text()
+    calls(world)
+    (world.home.parent / "bin/no-session").touch()
+    with pytest.raises(Explained, match="Failed to connect to bus"):
+        world.run("install", "--service", "--port", "5555")
+    assert unit(world).read_text() == before
+    assert calls(world)[1:] == ["--user daemon-reload", "--user restart codex-mcp.service"]
+
+
 @pytest.mark.parametrize("is_there", [True, False], ids=["without a session", "without systemctl"])
 def test_a_unit_is_removed_even_if_systemd_does_not_answer(
     world: World, capsys: pytest.CaptureFixture[str], *, is_there: bool

@@ -46,15 +46,24 @@ def install(flags: Sequence[str], environment: Mapping[str, str], cwd: str, *, d
         _systemctl(f"enable {NAME}", environment)
         _systemctl(f"restart {NAME}", environment)
     except Explained:
-        if before is None:  # nothing of it is left
-            _remove(file)
-            _failure("daemon-reload", environment)
+        _undo(file, before, environment)
         raise
     print_text(f"{'Wrote' if before is None else 'Changed' if before != wanted else 'Kept'} {shown}")
     print_text(f"The server runs, and starts when you log in: {url}")
     print_text("Without a login, at boot: loginctl enable-linger. Its log: journalctl --user -u codex-mcp")
     print_text(f"Let a client use it: codex-mcp install claude --http {url}")
     return 0
+
+
+def _undo(file: str, before: bytes | None, environment: Mapping[str, str]) -> None:
+    """Nothing of an installation that failed is left, and an earlier service goes on."""
+    if before is None:
+        _remove(file)
+        _failure("daemon-reload", environment)
+    else:
+        _write(file, None, before)
+        _failure("daemon-reload", environment)
+        _failure(f"restart {NAME}", environment)
 
 
 def uninstall(environment: Mapping[str, str], cwd: str, *, dry_run: bool) -> int:
