@@ -1,5 +1,6 @@
 """The Homebrew formula: its syntax, and what it says of the release that it was made for."""
 
+import fnmatch
 import hashlib
 import re
 import tomllib
@@ -96,5 +97,7 @@ def entries(lock: str) -> dict[str, tuple[str, frozenset[str]]]:
 
 def test_the_programs_that_it_links_exist_and_tell_their_version() -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    linked = set(re.findall(r'bin/(codex-[a-z-]+)\*?"', TEMPLATE.read_text()))
-    assert all(any(name.startswith(each) for each in linked) for name in scripts)
+    linked = re.findall(r'bin/(codex-[a-z-]+\*?)"', TEMPLATE.read_text())
+    found = {pattern: fnmatch.filter(scripts, pattern) for pattern in linked}
+    assert [pattern for pattern, names in found.items() if not names] == []
+    assert {name for names in found.values() for name in names} == set(scripts)
