@@ -64,6 +64,7 @@ if HABIT == "calls home":
 
 core = subprocess.Popen([REAL, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 lock = threading.Lock()
+interrupts = set()
 
 
 def tell(pipe, message):
@@ -83,6 +84,8 @@ def from_client(message):
     if HABIT == "ignores the provider" and method == "thread/start":
         config = params.get("config") or {{}}
         params["config"] = {{key: value for key, value in config.items() if key != "model_provider"}}
+    if HABIT == "answers no interrupt" and method == "turn/interrupt":
+        interrupts.add(message["id"])
     while HABIT == "sets goals late" and method == "thread/goal/set" and not Path(os.environ["HOME"], "now").exists():
         time.sleep(0.01)
     if HABIT == "confines nothing":
@@ -101,6 +104,8 @@ def from_client(message):
 def from_core(message):
     if HABIT == "asks nobody" and message.get("method") == "item/commandExecution/requestApproval":
         return tell(core.stdin, {{"id": message["id"], "result": {{"decision": "accept"}}}})
+    if "method" not in message and message.get("id") in interrupts:
+        return
     tell(sys.stdout.buffer, message)
     if HABIT == "dies after each turn" and message.get("method") == "turn/completed":
         core.kill()

@@ -14,6 +14,7 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueShut
 from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, scripted_threads
+from tests.support.core.odd_codex import TESTED, odd_codex
 from tests.support.core.questions import COMMAND, asked
 from tests.threads.test_thread import GATE, end, open_thread, say, send_core, submit
 
@@ -209,3 +210,14 @@ async def test_who_does_not_wait_for_the_end_is_answered_at_once_and_codex_stops
         await thread.until_idle()
         assert "turn_aborted" in watcher.kinds
         assert (await end(submit(thread, say("next")))).content == "next"
+
+
+async def test_a_turn_ends_with_its_interrupt_even_if_codex_never_answers_that(tmp_path: Path) -> None:
+    odd = odd_codex(tmp_path / "bin", "answers no interrupt", version=TESTED)
+    async with scripted_threads(tmp_path, codex_version=str(odd), interrupt_grace=1000) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
+        turn = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        assert (await end(submit(thread, say("and on")))).content == "and on"

@@ -298,7 +298,7 @@ class OwnWork:
     def _subagent_begins(self, thread_id: str, turn_id: str) -> None:
         core = self._host.loading.core
         if why := self._listener.why_no_more(self._host, 0):
-            if core is not None:
+            if core is not None and not self.unasked.is_stopped:  # otherwise it is interrupted as whatever begins then
                 self._tasks.spawn(interrupt(core, thread_id, turn_id), name="interrupt of a sub-agent")
             if (turn := self._host.current or self._host.newest) is not None:
                 turn.record.warn(dict.fromkeys((*turn.record.warnings, why)))

@@ -139,8 +139,7 @@ class Stopper:
     async def _interrupt(self, core: Core, turn: Turn) -> None:
         """Interrupt a turn and end its commands. The core announces the end of the turn separately."""
         already_orphans = self._cores.orphans()
-        with contextlib.suppress(CoreError):
-            await core.interrupt_turn(turn.thread_id, turn.inner_id or turn.place.turn_id)
+        await self._until_interrupted(core, turn)
         if turn.record.running_commands:
             with contextlib.suppress(CoreError, TimeoutError):
                 async with asyncio.timeout(COMMAND_GRACE):
@@ -150,6 +149,16 @@ class Stopper:
         await self._cores.end_orphans(lambda pid: self._leaves(turn, pid, is_new=pid not in already_orphans))
         if ended or turn.record.commands:
             self._leftovers.clean()
+
+    async def _until_interrupted(self, core: Core, turn: Turn) -> None:
+        """Codex may never answer an interrupt that comes after the end of a turn, for instance a second one."""
+        stopping = self._tasks.spawn(_interrupted(core, turn), name=f"interrupt of a turn in {turn.thread_id}")
+        left = self._tasks.spawn(turn.left.wait(), name=f"end of a turn in {turn.thread_id}")
+        try:
+            await asyncio.wait([stopping, left], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            left.cancel()
 
     def _leaves(self, turn: Turn, pid: int, *, is_new: bool) -> bool:
         """Whether the turn left this orphan. Without marks, it must have appeared while the turn's commands ended."""
@@ -164,6 +173,11 @@ class Stopper:
 
     async def aclose(self) -> None:
         await self._tasks.aclose()
+
+
+async def _interrupted(core: Core, turn: Turn) -> None:
+    with contextlib.suppress(CoreError):
+        await core.interrupt_turn(turn.thread_id, turn.inner_id or turn.place.turn_id)
 
 
 async def _end_commands(core: Core, turn: Turn) -> None:
