@@ -18,7 +18,7 @@ from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN
 from codex_mcp.threads.loading import EARLY_NOTIFICATIONS
 from codex_mcp.threads.questions.questions import Method
-from codex_mcp.threads.record import Outcome
+from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
@@ -221,6 +221,22 @@ async def test_the_question_of_an_agent_that_ours_started_goes_to_our_person(tmp
         model.release("gate")
         await turn.wait(PATIENCE)
     assert len(watcher.questions) == 3
+
+
+async def test_a_question_that_comes_with_the_end_of_the_turn_of_its_parent_is_asked(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread, watcher = await threads.start(ThreadSpec()), Watcher()
+        turn = submit(thread, GATE, watcher)
+        await model.wait_for_gate("gate")
+        child = {"id": "turn of the child", "rootTurnId": turn.place.turn_id, "items": [], "status": "inProgress"}
+        tell(threads, "child", "turn/started", turn=child)
+        question = threads.question_received(1, asked(Method.EXEC, COMMAND, threadId="child"))
+        model.release("gate")
+        assert (await turn.wait(PATIENCE)).status is Status.COMPLETED
+        assert await question == ACCEPTED
+        tell(threads, "child", "turn/completed", turn={**child, "status": "completed"})
+        await thread.until_idle()
+    assert len(watcher.questions) == 1
 
 
 async def test_a_core_that_died_takes_its_agents_with_it(tmp_path: Path) -> None:

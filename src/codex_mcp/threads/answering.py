@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.logs import stay_about
-from codex_mcp.codex.core import Core, CoreError
+from codex_mcp.codex.core import CoreError
 from codex_mcp.codex.events.translator import Event, EventTranslator
 from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import (
     core_answer,
@@ -44,6 +45,13 @@ class Whose(Struct, frozen=True):
     agent: str = ""
     asker: str = ""
     """The sub-agent that asks it; empty if the thread itself asks."""
+
+
+class AskingThread(Protocol):
+    loading: Loading
+
+    @property
+    def current(self) -> Turn | None: ...
 
 
 class Answering:
@@ -76,8 +84,15 @@ class Answering:
     def withdraw(self, request_id: Id) -> None:
         self._questions.withdraw(request_id)
 
-    async def answer(self, request_id: Id, asked: Asked, turn: Turn | None, core: Core | None, whose: Whose) -> object:
-        """The answer to a question that the core asks in this turn."""
+    def answer(self, request_id: Id, asked: Asked, thread: AskingThread, whose: Whose) -> Coroutine[Any, Any, object]:
+        """The answer to a question that the core asks in the current turn of the thread, or that a sub-agent asks."""
+        return self._answer(request_id, asked, thread, thread.current, whose)
+
+    async def _answer(
+        self, request_id: Id, asked: Asked, thread: AskingThread, turn: Turn | None, whose: Whose
+    ) -> object:
+        if whose.asker:  # the turn that ran when it asked may have ended: then another one waits for it
+            turn = thread.current
         question = question_from(asked, self._translator.changes_of)
         if isinstance(question, UnreadableQuestion) or turn is None or turn.ended or turn.record.is_spoiled:
             why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
@@ -99,7 +114,7 @@ class Answering:
         self._publish(self._translator.answered(asked, approved=is_approval(decision)))
         if must_interrupt(question, decision):
             self._cancel(turn)
-        if (told := explanation(question, decision)) is not None and core is not None:
+        if (told := explanation(question, decision)) is not None and (core := thread.loading.core) is not None:
             with contextlib.suppress(CoreError):  # before the answer, so that the model reads it in time
                 await core.tell_model(asked.thread_id or turn.thread_id, told)
         return core_answer(question, decision)

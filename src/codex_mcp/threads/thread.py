@@ -270,7 +270,7 @@ class Thread:
         """The core asks something, here or in a sub-agent; the coroutine returns the answer."""
         self._publish(self._translator.told(asked))
         whose = Whose(self.principal, self.agent, self.own.asker(asked.thread_id))
-        return self._answering.answer(question_id, asked, self.current, self.loading.core, whose)
+        return self._answering.answer(question_id, asked, self, whose)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""
