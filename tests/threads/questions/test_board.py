@@ -153,8 +153,10 @@ def test_each_end_is_a_sentence() -> None:
         receipt_of(expired(600), 1.0): "It expired 2 s ago: no one answered within 600 seconds.",
         Receipt(State.EXPIRED, Via.TIMEOUT, 1.0): "It expired 2 s ago: its time is up.",
         Receipt(State.WITHDRAWN, Via.CODEX, 1.0): (
-            "Codex waits for no answer any more: its turn was stopped, or it went on without one."
+            "It was withdrawn 2 s ago: its turn was stopped, or Codex went on without an answer."
         ),
-        Receipt(State.LOST, Via.CODEX, 1.0): "Codex or its server ended, and the question ended with it.",
+        Receipt(
+            State.LOST, Via.CODEX, 1.0
+        ): "It was lost 2 s ago: Codex or its server ended, and the question ended with it.",
     }
     assert {receipt: closing(receipt, 3.0) for receipt in ends} == ends

@@ -168,8 +168,6 @@ def receipt_of(answer: Answer, now: float, key: str = "") -> Receipt:
     return Receipt(state, answer.via, now, answer.decision, answer.by, key)
 
 
-WITHDRAWN_BY_CODEX: Final = "Codex waits for no answer any more: its turn was stopped, or it went on without one."
-LOST_WITH_CODEX: Final = "Codex or its server ended, and the question ended with it."
 UNKNOWN: Final = "No question {} is known here."
 
 
@@ -249,9 +247,9 @@ def closing(receipt: Receipt, now: float) -> str:
             reason = receipt.decision.reason if isinstance(receipt.decision, Denied) else "its time is up"
             return f"It expired {ago}: {reason}."
         case State.WITHDRAWN:
-            return WITHDRAWN_BY_CODEX
+            return f"It was withdrawn {ago}: its turn was stopped, or Codex went on without an answer."
         case State.LOST:
-            return LOST_WITH_CODEX
+            return f"It was lost {ago}: Codex or its server ended, and the question ended with it."
         case _:
             by = f" by {receipt.by}" if receipt.by else ""
             return f"It was answered ({receipt.word}){by} {ago} (via {receipt.via})."
