@@ -21,8 +21,11 @@ from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import Notification
 
-LOOK_EVERY: Final = 2.0
-"""Seconds between two looks for servers, also for those that did not answer."""
+LOOK_EVERY: Final = 0.1
+"""Seconds between two looks for servers that have started."""
+
+TRY_EVERY: Final = 2.0
+"""Seconds between two tries to reach one that did not answer."""
 
 
 class _Told(Struct, frozen=True):
@@ -68,7 +71,10 @@ class _Followed:
         except RequestFailed as exc:
             print(f"codex-mcp approvals: {self._name} refused: {exc}", file=sys.stderr, flush=True)
         finally:
-            self.is_over = True
+            asyncio.get_running_loop().call_later(TRY_EVERY, self._is_to_be_tried)
+
+    def _is_to_be_tried(self) -> None:
+        self.is_over = True
 
     async def _run(self, caller: Caller) -> None:
         async with connected(self._state_dir, self._node, caller, name=self._name, told=self._told) as (server, hello):
