@@ -42,9 +42,10 @@ def no_access(server: str, why: str) -> CannotReach:
     return CannotReach(Why.REFUSED, f"cannot connect to {server}: {why}")
 
 
-def silent(server: str, seconds: float) -> CannotReach:
+def silent(server: str, seconds: float, *, was_told: bool = False) -> CannotReach:
+    """`was_told`: it was told to change something, and could still do so."""
     text = f"{server} does not answer: it has said nothing for {seconds:g} s, so it may be stopped, or hang"
-    return CannotReach(Why.SILENT, text)
+    return CannotReach(Why.SILENT, f"{text}; if it goes on, it may still do what it was told" if was_told else text)
 
 
 def refused(server: str, said: str) -> CannotReach:

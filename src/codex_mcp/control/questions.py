@@ -91,7 +91,8 @@ async def give_answer(state_dir: str, asked: Asked, given: control.Given, caller
         tries -= 1
         try:
             async with connected(state_dir, asked.node, caller, name=asked.server) as (server, _):
-                return msgspec.json.decode(await server.call(control.ANSWER, answer), type=control.Verdict)
+                told = await server.call(control.ANSWER, answer, changes=True)
+                return msgspec.json.decode(told, type=control.Verdict)
         except RequestFailed as exc:
             raise NotUsed(f"the answer was not used: {foreign(str(exc))}") from exc
         except CannotReach as exc:

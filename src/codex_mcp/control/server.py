@@ -99,14 +99,17 @@ class Server:
             raise await self._lost() from None
         return msgspec.json.decode(answer, type=control.Greeting)
 
-    async def call(self, method: str, params: object) -> Raw:
-        """Raises RequestFailed, or CannotReach if the server ends, or does not even answer a ping any more."""
+    async def call(self, method: str, params: object, *, changes: bool = False) -> Raw:
+        """Raises RequestFailed, or CannotReach if the server ends, or does not even answer a ping any more.
+
+        `changes`: it may change something, also after nobody waits for the answer any more.
+        """
         pending = self._peer.start(method, params)
         try:
             while not await self._came(pending):
                 ping = self._peer.start("ping", {})
                 if not await self._came(ping) and not pending.answer.done():
-                    raise failures.silent(self.name, 2 * PATIENCE)
+                    raise failures.silent(self.name, 2 * PATIENCE, was_told=changes)
             return pending.answer.result()
         except ConnectionLost:
             raise await self._lost() from None
@@ -120,7 +123,7 @@ class Server:
     async def call_tool(self, name: str, arguments: Mapping[str, object], acts_for: control.ActsFor) -> dict[str, Any]:
         """The result of a tool. Raises RequestFailed or CannotReach."""
         params = {"name": name, "arguments": arguments, "_meta": {control.ACTS_FOR: acts_for}}
-        result: dict[str, Any] = msgspec.json.decode(await self.call("tools/call", params))
+        result: dict[str, Any] = msgspec.json.decode(await self.call("tools/call", params, changes=True))
         return result
 
     async def follow(self, topics: Sequence[str]) -> control.Followed:

@@ -29,6 +29,8 @@ DESCRIPTION: Final = "List what Codex asks a person, of all agents of all server
 COMMAND: Final = "approvals"
 NOT_USED: Final = 1
 """The exit code if another answer came first."""
+NOT_REACHED: Final = 1
+"""The exit code if a server that could not be asked may know the question."""
 LIST: Final = "list"
 SHOW: Final = "show"
 ANSWER: Final = "answer"
@@ -61,10 +63,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return _list(asyncio.run(open_questions(folder, caller, names)), as_json=arguments.json)
     survey = asyncio.run(find_question(folder, arguments.id, caller, names))
     if not survey.asked:
-        _say_unreached(survey.unreached)
-        known = "codex-mcp approvals lists those that are open"
-        print(f"codex-mcp {COMMAND}: no server knows a question {foreign(arguments.id, 100)}; {known}", file=sys.stderr)
-        return NOT_FOUND
+        return _say_unknown(arguments.id, survey.unreached)
     if arguments.action == SHOW:
         return _show(survey.asked[0], as_json=arguments.json)
     return _answer(folder, survey.asked[0], given, caller, as_json=arguments.json)
@@ -125,6 +124,14 @@ def _answer(folder: str, asked: Asked, given: control.Given, caller: Caller, *, 
     else:
         print(f"codex-mcp {COMMAND}: {visible(verdict.sentence)}", file=sys.stderr)
     return 0 if verdict.used else NOT_USED
+
+
+def _say_unknown(question_id: str, unreached: Sequence[CannotReach]) -> int:
+    _say_unreached(unreached)
+    nobody = "no other server" if unreached else "no server"
+    known = "codex-mcp approvals lists those that are open"
+    print(f"codex-mcp {COMMAND}: {nobody} knows a question {foreign(question_id, 100)}; {known}", file=sys.stderr)
+    return NOT_REACHED if unreached else NOT_FOUND
 
 
 def _say_unreached(unreached: Sequence[CannotReach]) -> None:
