@@ -22,7 +22,6 @@ from websockets.protocol import State
 from codex_mcp.transports.budgets import Rank, Use
 from codex_mcp.transports.connections import COUNTED_FROM, FRAGMENT_COST, TOO_LATE, InputClock
 from codex_mcp.transports.http import CONNECTION, HttpExchange
-from codex_mcp.transports.masked_messages import MaskedMessages, Message
 from codex_mcp.transports.web_limits import Stall, StallWatched, WebLimits
 from codex_mcp.transports.websocket import frame_header
 
@@ -215,9 +214,6 @@ class DirectSocket(LimitedSocket):
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, limits=limits, **kwargs)
         self._listener: DirectListener | None = None
-        self._messages = MaskedMessages(self.config.ws_max_size)
-        self._is_early = False
-        """The client sent something before its handshake was answered; the library goes on reading it."""
 
     async def run_asgi(self) -> None:
         self.scope[DIRECT] = self  # type: ignore[typeddict-unknown-key]
@@ -278,26 +274,12 @@ class DirectSocket(LimitedSocket):
         self.release()  # its answer is read
         self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)
 
-    def _take(self, data: bytes) -> None:
-        if self._listener is None or self._is_early:
-            self._is_early = self.handshake_initiated
-            super()._take(data)
-            return
-        for each in self._messages.feed(data):
-            if not isinstance(each, Message):
-                super()._take(each.raw)
-            elif not self.close_sent:
-                self._listener.message_received(each.data)
-
-    def _unfinished(self) -> int:
-        return self._messages.held + super()._unfinished()
-
     def send_receive_event_to_app(self) -> None:
-        """A message that the library has read: one in fragments, a text, or an early one."""
         if self._listener is None or self.curr_msg_data_type == "text":
             super().send_receive_event_to_app()
             return
         message, self.frames = b"".join(self.frames), []
+        self._had_long_message = self._had_long_message or len(message) >= COUNTED_FROM
         if not self.close_sent:
             self._listener.message_received(message)
 
