@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.locks import flocked
+from codex_mcp.base.locks import flocked, is_locked, lock_file
 from tests.support.patience import PATIENCE
 
 
@@ -52,3 +52,14 @@ def test_whoever_waits_gets_it_next(two: tuple[int, int]) -> None:
         order.append("first")
     waiting.join(PATIENCE)
     assert order == ["first", "second"]
+
+
+def test_a_locked_file_is_a_sign_of_life_until_it_is_closed(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    mine = lock_file(path, 0)
+    assert is_locked(path)
+    with pytest.raises(TimeoutError):
+        lock_file(path, 0)
+    os.close(mine)
+    assert not is_locked(path)
+    os.close(lock_file(path, 0))

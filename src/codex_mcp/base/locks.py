@@ -6,8 +6,11 @@ may read a file can hold its lock, also an agent in its sandbox. So nothing wait
 
 import contextlib
 import fcntl
+import os
 import time
 from collections.abc import Iterator
+
+from codex_mcp.base.files import is_named, open_regular
 
 PAUSE = 0.005
 """Seconds between two attempts. The kernel's own wait has no time limit, and holders need a few milliseconds."""
@@ -35,3 +38,31 @@ def flocked(descriptor: int, patience: float) -> Iterator[None]:
         yield
     finally:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def lock_file(path: str, patience: float) -> int:
+    """Make this file if need be and take its lock, a sign of life: return the descriptor, which holds it until it is
+    closed. Whoever removes the file holds its lock. It blocks, so call it on a thread. Raises OSError, TimeoutError.
+    """
+    while True:
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+        try:
+            take(descriptor, patience)
+            if is_named(descriptor, path):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # its last holder removed it between our two calls
+
+
+def is_locked(path: str) -> bool:
+    """Whether someone holds the lock of this file. Raises OSError."""
+    descriptor = open_regular(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two checks must not block each other
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

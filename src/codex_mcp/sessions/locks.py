@@ -7,13 +7,13 @@ other servers.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import logging
 import os
 from typing import Final
 
-from codex_mcp.base.files import is_named, make_private_folder, open_regular
+from codex_mcp.base.files import make_private_folder
+from codex_mcp.base.locks import is_locked, lock_file
 from codex_mcp.sessions.session import Key
 
 logger = logging.getLogger(__name__)
@@ -33,14 +33,13 @@ class SessionLocks:
             return True
         try:
             make_private_folder(self._folder)
-            descriptor = _locked(self._path(key))
+            self._held[key] = lock_file(self._path(key), patience=0)
+        except TimeoutError:
+            return False
         except OSError as exc:
             logger.warning("cannot protect named sessions from other servers: %s", exc)
             self._held[key] = None
-            return True
-        if descriptor is not None:
-            self._held[key] = descriptor
-        return descriptor is not None
+        return True
 
     def free(self, key: Key) -> None:
         """Give a session back. One that is not ours is ignored."""
@@ -55,16 +54,9 @@ class SessionLocks:
         if key in self._held:
             return True
         try:
-            descriptor = open_regular(self._path(key))
+            return is_locked(self._path(key))
         except OSError:
             return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two checks must not block each other
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
 
     def close(self) -> None:
         for key in list(self._held):
@@ -73,19 +65,3 @@ class SessionLocks:
     def _path(self, key: Key) -> str:
         name = hashlib.sha256(f"{key.principal}\0{key.id}".encode()).hexdigest()[:32]
         return os.path.join(self._folder, f"{name}.lock")
-
-
-def _locked(path: str) -> int | None:
-    while True:
-        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_named(descriptor, path):
-                return descriptor
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # its last holder removed it between our two calls

@@ -6,12 +6,11 @@ A free lock proves that the process is dead. A held lock proves nothing: a proce
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import is_named, make_private_folder, open_regular
-from codex_mcp.base.locks import flocked, take
+from codex_mcp.base.files import make_private_folder, open_regular
+from codex_mcp.base.locks import flocked, is_locked, lock_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,8 @@ class NodeLock:
     def __init__(self, state_dir: str, node_id: str) -> None:
         make_private_folder(os.path.join(state_dir, FOLDER))
         self._path = _path(state_dir, node_id)
-        self._descriptor: int | None = _locked(self._path)
+        # only a check by another process has it, for a moment
+        self._descriptor: int | None = lock_file(self._path, OPENING_PATIENCE)
 
     def give_up(self) -> None:
         """Free the lock and remove the file. Calling it again is fine."""
@@ -47,16 +47,9 @@ class NodeLock:
 
 def has_died(state_dir: str, node_id: str) -> bool:
     try:
-        descriptor = open_regular(_path(state_dir, node_id))
+        return not is_locked(_path(state_dir, node_id))
     except FileNotFoundError:
         return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two checks must not block each other
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def nodes_with_locks(state_dir: str) -> list[str]:
@@ -107,16 +100,3 @@ def _named(state_dir: str, suffix: str) -> list[str]:
 
 def _path(state_dir: str, node_id: str) -> str:
     return os.path.join(state_dir, FOLDER, node_id + SUFFIX)
-
-
-def _locked(path: str) -> int:
-    while True:
-        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
-        try:
-            take(descriptor, OPENING_PATIENCE)  # only a check by another process has it, for a moment
-            if is_named(descriptor, path):
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # another process removed it between our two calls, as the file of a dead node
