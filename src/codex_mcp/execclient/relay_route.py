@@ -194,7 +194,7 @@ class RelayChannel:
             self._socket = None
             await current.aclose()
             self._driver.connection_lost()
-            current = await self._reconnected()
+            current = await self._reconnect()
 
     async def _read(self, socket: DialledSocket) -> None:
         while not self._driver.is_over and (frames := await socket.receive()):
@@ -231,7 +231,7 @@ class RelayChannel:
         elif check is Check.LOST:
             self._driver.reset("the executor does not answer, though the rendezvous does")
 
-    async def _reconnected(self) -> DialledSocket | None:
+    async def _reconnect(self) -> DialledSocket | None:
         """A new socket on which the stream continues; None if it is over."""
         delay = FIRST_DELAY
         try:

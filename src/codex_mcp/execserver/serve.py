@@ -284,9 +284,9 @@ class StdioTransport:
         if self._queued > STDIO_HIGH and not self._is_full:
             self._is_full = True
             self.connection.pause_writing()
-            self._tasks.spawn(self._drained(), name="stdout")
+            self._tasks.spawn(self._drain(), name="stdout")
 
-    async def _drained(self) -> None:
+    async def _drain(self) -> None:
         await self._channel.drain(STDIO_LOW)
         self._queued, self._is_full = 0, False
         self.connection.resume_writing()

@@ -101,7 +101,7 @@ class Answering:
         stay_about(turn.subject)
         thread_id = turn.thread_id or question.thread_id  # callers know the thread of its parent only
         question = replace(question, id=turn.next_question_id(), thread_id=thread_id, asker=whose.asker)
-        receipt = await self._asked(request_id, question, turn, whose)
+        receipt = await self._ask(request_id, question, turn, whose)
         decision = receipt.decision
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
@@ -119,7 +119,7 @@ class Answering:
                 await core.tell_model(asked.thread_id or turn.thread_id, told)
         return core_answer(question, decision)
 
-    async def _asked(self, request_id: Id, question: Question, turn: Turn, whose: Whose) -> Receipt:
+    async def _ask(self, request_id: Id, question: Question, turn: Turn, whose: Whose) -> Receipt:
         now = self._board.now()
         entry = Entry(
             question=question,

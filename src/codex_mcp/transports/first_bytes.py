@@ -156,7 +156,7 @@ class TlsStart(asyncio.Protocol):
 
     async def _start(self, plain: asyncio.Transport, hello: bytes) -> None:
         loop = asyncio.get_running_loop()
-        handshake = spawn(self._encrypted(plain), name="TLS handshake")
+        handshake = spawn(self._encrypt(plain), name="TLS handshake")
         await asyncio.sleep(0)  # until it reads; in the same pass of the event loop it gets what was read before
         loop.call_soon(lambda: _feed(cast("asyncio.BufferedProtocol", plain.get_protocol()), hello))
         encrypted = await handshake
@@ -172,7 +172,7 @@ class TlsStart(asyncio.Protocol):
         if self._came:
             protocol.data_received(self._came)
 
-    async def _encrypted(self, plain: asyncio.Transport) -> asyncio.Transport | None:
+    async def _encrypt(self, plain: asyncio.Transport) -> asyncio.Transport | None:
         try:
             return await asyncio.get_running_loop().start_tls(plain, self, self._context, server_side=True)
         except OSError:  # no TLS, too slow, or gone

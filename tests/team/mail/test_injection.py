@@ -23,7 +23,7 @@ LEAD = Address("lead", "default")
 
 async def write_to(team: LocalTeam, member: Member, text: str) -> None:
     """Send it a message from outside."""
-    store = await team.team.mail.opened()
+    store = await team.team.mail.open_store()
     await store.send(LEAD, address_for(member.mailbox), Outgoing(text=text), allow_unknown=True)
 
 
@@ -58,7 +58,7 @@ async def test_mail_of_a_paused_agent_stays_unread_and_does_not_count_as_deliver
         await until(lambda: "mail of agent arch is not delivered now: Agent arch is paused" in caplog.text)
         assert await team.team.mail.pending(arch.mailbox) == 1
         (message,) = (await team.team.mail.unread(arch.mailbox, 1)).messages
-        ledger = Ledger((await team.team.mail.opened()).database)
+        ledger = Ledger((await team.team.mail.open_store()).database)
         assert await ledger.record(address_for(arch.mailbox), [message.id], Step.WITHDRAW) == {message.id: None}
 
 

@@ -107,7 +107,7 @@ async def test_only_the_local_user_is_the_lead_that_a_configuration_names(tmp_pa
 
 async def test_no_token_gives_the_name_of_the_person_at_this_machine(tmp_path: Path) -> None:
     async with local_team(tmp_path) as team:
-        mail, store = team.team.mail, await team.team.mail.opened()
+        mail, store = team.team.mail, await team.team.mail.open_store()
         await team.start("arch")
         await store.send(
             Address("arch", "default"), Address("human", "default"), Outgoing(text="x"), allow_unknown=True

@@ -51,7 +51,7 @@ class HttpRequests:
             self._streams[asked.request_id] = None
         try:
             async with asyncio.timeout(None if asked.timeout_ms is None else asked.timeout_ms / 1000):
-                exchange = await _answered(hop, asked.redirect_policy)
+                exchange = await _request(hop, asked.redirect_policy)
                 if asked.stream_response:
                     self._streams[asked.request_id] = exchange
                     self._tasks.spawn(self._stream(asked.request_id, exchange), name="http stream")
@@ -147,7 +147,7 @@ class Exchange:
             self.parser.end()
 
 
-async def _answered(hop: Hop, policy: RedirectPolicy) -> Exchange:
+async def _request(hop: Hop, policy: RedirectPolicy) -> Exchange:
     """Send the request and follow redirects; return when the head of the response has arrived."""
     for _ in range(MAX_HOPS + 1):
         async with _sent(hop) as exchange:

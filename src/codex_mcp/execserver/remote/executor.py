@@ -68,12 +68,12 @@ class RemoteExecutor:
         report(f"fingerprint {self._config.keys.public.fingerprint}")
         try:
             while True:
-                registered = await self._registered()
+                registered = await self._register()
                 await self._serve(registered)
         finally:
             await self._streams.aclose()
 
-    async def _registered(self) -> Registered:
+    async def _register(self) -> Registered:
         config = self._config
         while True:
             try:

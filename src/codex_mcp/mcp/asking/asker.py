@@ -70,7 +70,7 @@ class Asker(Struct, frozen=True):
         try:
             async with asyncio.timeout(self.timeout) as limit:
                 if taken.step is Step.ASK:
-                    answer = await self._elicited(question, limit)
+                    answer = await self._elicit(question, limit)
                     if not isinstance(answer, Obstacle):
                         return answer
                     taken = after_failure(answer, self.terms)
@@ -91,7 +91,7 @@ class Asker(Struct, frozen=True):
             self.unattended.add(self.caller, asyncio.get_running_loop().time())
         return decision
 
-    async def _elicited(self, question: Question, limit: asyncio.Timeout) -> Answer | Obstacle:
+    async def _elicit(self, question: Question, limit: asyncio.Timeout) -> Answer | Obstacle:
         loop = asyncio.get_running_loop()
         parked = self._parked
         params = elicitation_params(question, tool_call_id=self.request_id)

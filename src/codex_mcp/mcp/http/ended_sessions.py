@@ -59,9 +59,9 @@ class EndedSessions:
 
     def add(self, session_id: str, expires: float) -> Coroutine[None, None, None]:
         """Record an end: queued at once; the result waits until it is on the disk."""
-        return self._added(self._database.run(lambda ended: self._add(ended, session_id, expires)))
+        return self._wait_for(self._database.run(lambda ended: self._add(ended, session_id, expires)))
 
-    async def _added(self, writing: asyncio.Future[None]) -> None:
+    async def _wait_for(self, writing: asyncio.Future[None]) -> None:
         try:
             await asyncio.shield(writing)
         except Unavailable as exc:

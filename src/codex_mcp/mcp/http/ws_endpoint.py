@@ -70,11 +70,11 @@ async def _take(session: HubSession, subscriber: LiveStream, event: Mapping[str,
     if isinstance(message, Malformed):
         # Only to this socket: no other listener sent it.
         subscriber.put(codec.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
-    elif not await _delivered(session, message) and isinstance(message, Request):
+    elif not await _deliver(session, message) and isinstance(message, Request):
         subscriber.put(codec.encode_error(message.id, BUSY), vital=True)
 
 
-async def _delivered(session: HubSession, message: Message) -> bool:
+async def _deliver(session: HubSession, message: Message) -> bool:
     """Pass a message to its session. If a burst fills the inbox, let the session read once, and try again."""
     for _ in range(2):
         try:

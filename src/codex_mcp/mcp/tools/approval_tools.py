@@ -88,7 +88,7 @@ class ApprovalTools:
             raise BadArguments(f"{BAD_ARGUMENTS}{NOT_DECIDED}")
         entry = self._threads.board.find(arguments.id)
         if entry is not None and entry.principal == call.principal:
-            return await self._answered(call, arguments, entry)
+            return await self._decide(call, arguments, entry)
         for asked in await self._team.directory.asked_elsewhere(call.principal):
             if asked.id == arguments.id:
                 return await self._answered_elsewhere(call, arguments, asked)
@@ -110,7 +110,7 @@ class ApprovalTools:
         self._team.work.audit(asked.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
         return await self._result(call.principal, Answered(asked.id, agent_names(asked.agent)))
 
-    async def _answered(self, call: Call, arguments: ApprovalsArguments, entry: Entry) -> Result:
+    async def _decide(self, call: Call, arguments: ApprovalsArguments, entry: Entry) -> Result:
         if entry.receipt is not None:
             told = closing(entry.receipt, self._threads.board.now())
             raise BadArguments(f"No question {entry.id} is open any more. {told} {OTHERS}")

@@ -30,17 +30,17 @@ class EmbeddedRecords:
         self._version = (0, 0)
 
     async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
-        await self._checked(claim, lambda db: self._put(db, kind, key, body))
+        await self._run_claimed(claim, lambda db: self._put(db, kind, key, body))
 
     async def delete(self, claim: Claim, kind: str, key: str) -> None:
-        await self._checked(claim, lambda db: self._delete(db, kind, key))
+        await self._run_claimed(claim, lambda db: self._delete(db, kind, key))
 
     async def bind(self, claim: Claim, team: str, identity: str) -> None:
-        await self._checked(claim, lambda db: self._bind(db, claim.thread, team, identity))
+        await self._run_claimed(claim, lambda db: self._bind(db, claim.thread, team, identity))
 
     async def unbind(self, claim: Claim, team: str, identity: str) -> None:
         statement = "DELETE FROM identity WHERE team = ? AND name = ? AND thread = ?"
-        await self._checked(claim, lambda db: db.execute(statement, (team, identity, claim.thread)))
+        await self._run_claimed(claim, lambda db: db.execute(statement, (team, identity, claim.thread)))
 
     async def own(self, team: str, name: str, principal: str) -> Name:
         return await self._database.write(lambda db: self._own(db, team, name, principal))
@@ -54,7 +54,7 @@ class EmbeddedRecords:
         await self._database.write(job)
 
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
-        return await self._checked(claim, lambda db: self._once(db, claim.thread, principal, request_id))
+        return await self._run_claimed(claim, lambda db: self._once(db, claim.thread, principal, request_id))
 
     async def get(self, kind: str, key: str) -> bytes | None:
         statement = "SELECT body FROM record WHERE kind = ? AND key = ?"
@@ -81,7 +81,7 @@ class EmbeddedRecords:
         statement = "SELECT name, principal, since, released FROM name WHERE team = ? ORDER BY name"
         return [Name(*row) for row in await self._database.read(lambda db: db.execute(statement, (team,)).fetchall())]
 
-    async def _checked(self, claim: Claim, job: Callable[[sqlite3.Connection], T]) -> T:
+    async def _run_claimed(self, claim: Claim, job: Callable[[sqlite3.Connection], T]) -> T:
         def checked(db: sqlite3.Connection) -> T:
             check(db, claim)
             return job(db)

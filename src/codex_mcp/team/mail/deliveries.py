@@ -137,7 +137,7 @@ class Deliveries:
         unread = self._unread(member, inbox)
         if not unread:
             return None
-        if await self._shutdown.obeyed(member, address, unread):
+        if await self._shutdown.obey(member, address, unread):
             return True
         batch = await self._next_batch(member, address, inbox, unread)
         return None if batch is None else await self._hand_over(member, batch, self._begun)
@@ -151,10 +151,10 @@ class Deliveries:
         if batch is None:
             return None
         self._schedule.look_again(member)  # there may be more than fits into one envelope
-        return await self._hand_over(member, batch, self._steered)
+        return await self._hand_over(member, batch, self._join_turn)
 
     async def _hand_over(self, member: Member, batch: Batch, begin: Begin) -> bool:
-        handover, count = await self._opened(), partial(self.counts.add, batch.to, member.agent.principal)
+        handover, count = await self._open_handover(), partial(self.counts.add, batch.to, member.agent.principal)
         try:
             turn = await begin(member, batch)
         except (Refused, CoreError):
@@ -168,7 +168,7 @@ class Deliveries:
         count(Kind.OFFERED, len(batch.messages))
         count(Kind.REDELIVERED, len(batch.redelivered))
         turn.mark_delivered()  # no caller asks for its outcome
-        return await self._confirmed(handover, member, batch, turn)
+        return await self._confirm(handover, member, batch, turn)
 
     def _unread(self, member: Member, inbox: Sequence[Message]) -> tuple[Message, ...]:
         return self._guard.counted(member.agent.codex_id, (message for message in inbox if not message.is_read))
@@ -179,7 +179,7 @@ class Deliveries:
         choice = await self._chosen(member, address, unread)
         if not choice.chosen:
             return None
-        handover = await self._opened()
+        handover = await self._open_handover()
         return await handover.next_batch(address, inbox, lambda message: message.id in choice.chosen)
 
     async def _chosen(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
@@ -203,7 +203,7 @@ class Deliveries:
                 return None
             return await self._submit(member, batch, When.QUEUE)
 
-    async def _steered(self, member: Member, batch: Batch) -> Turn | None:
+    async def _join_turn(self, member: Member, batch: Batch) -> Turn | None:
         """A prompt with this mail for the running turn; None if there is none any longer."""
         async with member.life:
             return await self._submit(member, batch, When.STEER) if self._can_be_steered(member) else None
@@ -218,10 +218,10 @@ class Deliveries:
             turn.set_purpose(STEERED)
         return turn
 
-    async def _confirmed(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> bool:
+    async def _confirm(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> bool:
         """Mark the mail as read once the core has begun the turn, or has put it into the conversation."""
         if await turn.until_started():
-            await self._delivered(handover, member, batch)
+            await self._note_delivery(handover, member, batch)
             return True
         self.counts.add(batch.to, member.agent.principal, Kind.FAILED, len(batch.messages))
         if not turn.may_be_read:
@@ -230,7 +230,7 @@ class Deliveries:
         logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", left, name)
         return False
 
-    async def _delivered(self, handover: Handover, member: Member, batch: Batch) -> None:
+    async def _note_delivery(self, handover: Handover, member: Member, batch: Batch) -> None:
         count, now = partial(self.counts.add, batch.to, member.agent.principal), time.time()
         count(Kind.STARTED, len(batch.messages))
         for sent_at in (message.sent_at for message in batch.messages if message.sent_at is not None):
@@ -240,13 +240,13 @@ class Deliveries:
         count(Kind.READ, len(batch.messages))
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
-    async def _opened(self) -> Handover:
+    async def _open_handover(self) -> Handover:
         if self._handover is None:
             from codex_mcp.mail.delivery.envelope import EnvelopeLimits  # noqa: PLC0415  only for a team that has mail
             from codex_mcp.mail.delivery.handover import Handover  # noqa: PLC0415
 
             limits = EnvelopeLimits(self._settings.max_messages, self._settings.max_message_length)
-            self._handover = Handover(await self._mail.opened(), limits)
+            self._handover = Handover(await self._mail.open_store(), limits)
         return self._handover
 
 

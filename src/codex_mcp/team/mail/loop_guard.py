@@ -106,7 +106,7 @@ class LoopGuard:
         await (await self._log()).add(turn_of(to, messages, time.time()))
 
     async def _log(self) -> TrafficLog:
-        return TrafficLog((await self._mail.opened()).database, self._budget)
+        return TrafficLog((await self._mail.open_store()).database, self._budget)
 
     async def _tell_lead(self, to: Address, count: int) -> None:
         text = NOTICE.format(count=count, agent=to.agent)
@@ -114,7 +114,7 @@ class LoopGuard:
         try:
             lead = await self._mail.lead_of(to.team)
             if lead is not None and lead != to:
-                store = await self._mail.opened()
+                store = await self._mail.open_store()
                 # With all hops used up, the notice itself begins no turn of an agent of ours.
                 mail = Outgoing(text=text, hops=self._budget.hops)
                 await store.send(to, lead, mail, allow_unknown=True)

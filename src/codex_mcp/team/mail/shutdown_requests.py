@@ -33,7 +33,7 @@ class ShutdownRequests:
         self._mail = mail
         self._closing = closing
 
-    async def obeyed(self, member: Member, address: Address, unread: Sequence[Message]) -> bool:
+    async def obey(self, member: Member, address: Address, unread: Sequence[Message]) -> bool:
         """Whether the lead has asked for it; then the agent is closed now. Raises Explained."""
         asked = [message for message in unread if message.kind == REQUEST]
         if not asked:
@@ -48,7 +48,7 @@ class ShutdownRequests:
         logger.info("the lead asks agent %s to shut down", agent.identity)
         await self._mail.files.mark(address, [request.id])  # first: an agent that is resumed must not be closed again
         await self._closing.close(agent.codex_id, agent.principal, event=REQUEST)
-        store = await self._mail.opened()
+        store = await self._mail.open_store()
         answer = Outgoing(text=approval(request, agent.identity, time.time()), summary=SUMMARY)
         await store.send(address, Address(request.sender, address.team), answer, allow_unknown=True)
         return True

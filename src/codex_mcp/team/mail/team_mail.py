@@ -151,7 +151,7 @@ class TeamMail:
             self._store = MailStore(self._teams_dir, self._settings.state_dir)
         return self._store
 
-    async def opened(self) -> MailStore:
+    async def open_store(self) -> MailStore:
         """The store with its database, opened once."""
         async with self._opening:
             if not self._is_open:
@@ -165,7 +165,7 @@ class TeamMail:
         """Send a message from an agent to `agent` or `agent@team`."""
         ours = await self._names.recipients(box)
         address = await self._recipient(to, ours)
-        store = await self.opened()
+        store = await self.open_store()
         also = ours.all if address.team == self._settings.team else ()
         if address.agent in also and address.agent not in ours.agents:
             await self._names.own(address.agent, box.principal)
@@ -176,7 +176,7 @@ class TeamMail:
 
     async def broadcast(self, box: Mailbox, mail: Outgoing) -> list[Delivered]:
         """Send a message to everyone in the teams except the sender, and say what became of each."""
-        store, ours = await self.opened(), (await self._names.recipients(box)).agents
+        store, ours = await self.open_store(), (await self._names.recipients(box)).agents
         outcomes = await store.broadcast(address_for(box), self._settings.team, mail, also=ours)
         self._may_have_folder.set()
         team = self.session_team.team
