@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
+# At a terminal, pip shows what it downloads.
+SHOWN_PIP := $(if $(shell test -t 2 && echo yes),$(subst -qq ,,$(PIP)),$(PIP))
 SETUP := .venv/.setup-done
 JUDGES := judges/node_modules/.setup-done
 FIRST_SDK := .venv-mcp1/.setup-done
@@ -46,10 +48,14 @@ $(SETUP): requirements/lock.txt pyproject.toml
 	@echo "setting up .venv (a minute or two)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "cannot set up: python3 is older than 3.11; run make PYTHON=...")'
 	$(MAKE_VENV)
-	@$(PIP) install --require-hashes -r requirements/lock.txt
+	@echo "1/3 downloading and installing $$(grep -c '^[a-z].*==' requirements/lock.txt) packages"
+	@$(SHOWN_PIP) install --require-hashes -r requirements/lock.txt
+	@echo "2/3 installing codex-mcp"
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@echo "3/3 compiling its modules"
 	@$(BIN)/python -m compileall -q src
 	@touch $@
+	@echo "ready: $(BIN)/codex-mcp works; next: make run (the demo), make test, or $(BIN)/codex-mcp install claude"
 
 run: setup ## run the demo; needs no account and no network
 	@$(BIN)/codex-mcp demo
