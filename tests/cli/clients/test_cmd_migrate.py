@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from codex_mcp.cli.clients.config_text.documents import read, with_entry
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import current
-from codex_mcp.cli.clients.known import CLIENTS, Scope
+from codex_mcp.cli.clients.known import CLIENTS, Client, Scope
 from tests.support.clients.config_texts import file_of, randoms
 from tests.support.clients.home import World
 from tests.support.servers.terminal import Terminal
@@ -27,12 +27,13 @@ CLAUDE = """{
       "type": "stdio",
       "command": "codex",
       "args": ["mcp-server"],
-      "env": {"CODEX_HOME": "/elsewhere"}
+      "env": {"CODEX_HOME": "/elsewhere"},
+      "timeout": 5
     },
     "other": {"command": "npx", "args": ["-y", "something"]}
   },
   "projects": {
-    "/some/project": {"mcpServers": {"sessions": {"command": "npx", "args": ["-y", "codex-mcp-server"]}}}
+    "/some/project": {"mcpServers": {"sessions": {"command": "npx", "args": ["-y", "codex-mcp-server"], "timeout": 5}}}
   }
 }
 """
@@ -42,6 +43,7 @@ CODEX = b"""# mine\r
 command = "env" # why\r
 args = ["A=b", "codex", "mcp-server"]\r
 startup_timeout_sec = 20\r
+tool_timeout_sec = 5\r
 \r
 # other\r
 [tui]\r
@@ -80,12 +82,13 @@ def test_it_rewrites_old_entries_and_nothing_else(world: World, capsys: pytest.C
     assert world.file("claude").read_text() == expected
     codex = CODEX.replace(b'"env" # why', f"{program} # why".encode())
     codex = codex.replace(b'args = ["A=b", "codex", "mcp-server"]', b'args = ["mcp-server"]')
-    codex = codex.replace(b"startup_timeout_sec = 20\r\n", b'startup_timeout_sec = 20\r\nenv = { A = "b" }\r\n')
+    codex = codex.replace(b"tool_timeout_sec = 5\r\n", b'tool_timeout_sec = 5\r\nenv = { A = "b" }\r\n')
     assert world.file("codex").read_bytes() == codex
     assert world.file("zed").read_text() == ZED.replace('"codex"', program)
     assert at(read(CLIENTS["claude"].form, (world.project / ".mcp.json").read_bytes()), ("mcpServers", "codex")) == {
         "command": PROGRAM,
         "args": ["mcp-server"],
+        **CLIENTS["claude"].time_limit,
     }
     backups = [data for name, data in world.files().items() if "/backups/" in name]
     assert sorted(backups) == sorted(before.values())
@@ -104,13 +107,26 @@ def test_in_any_file_it_changes_only_the_command(
     here = world.place(client, scope)
     file = Path(here.file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    dead = {"command": "codex", "args": ["mcp-server"]}
+    dead = {"command": "codex", "args": ["mcp-server"], **dict.fromkeys(here.client.time_limit, 5)}
     before = with_entry(here.client.form, file_of(rng, here), (*here.path, "agents"), dead)
     file.write_bytes(before)
     assert world.run("migrate", "--yes") == 0
     after = file.read_bytes()
     assert at(read(here.client.form, after), (*here.path, "agents", "command")) == PROGRAM
     assert after.replace(json.dumps(PROGRAM).encode(), b'"codex"') == before
+
+
+@pytest.mark.parametrize("client", [client for client in CLIENTS.values() if client.time_limit], ids=lambda it: it.name)
+def test_an_entry_without_a_time_limit_gets_that_of_install(tmp_path: Path, client: Client) -> None:
+    world = World(tmp_path)
+    here = world.place(client.name)
+    file = Path(here.file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    dead = {"command": "codex", "args": ["mcp-server"]}
+    file.write_bytes(with_entry(client.form, None, (*here.path, "agents"), dead))
+    assert world.run("migrate", "--yes") == 0
+    after = at(read(client.form, file.read_bytes()), (*here.path, "agents"))
+    assert after == {"command": PROGRAM, "args": ["mcp-server"], **client.time_limit}
 
 
 def test_without_a_terminal_it_shows_the_plan_and_exits_with_1(
@@ -205,7 +221,8 @@ def test_what_it_cannot_rewrite_is_named_and_stays(tmp_path: Path, capsys: pytes
     assert "boxed of Claude Code, ~/.claude.json: it starts codex mcp-server through docker run, which" in shown
     assert "shell of Claude Code, ~/.claude.json: it starts codex mcp-server through bash -c, which" in shown
     after = json.loads(world.file("claude").read_text())["mcpServers"]
-    assert after == {**servers, "whole": {"command": PROGRAM, "args": ["mcp-server"]}}
+    limit = CLIENTS["claude"].time_limit
+    assert after == {**servers, "whole": {"command": PROGRAM, "args": ["mcp-server"], **limit}}
     assert world.run("migrate", "--json") == 1
     document = json.loads(capsys.readouterr().out)
     assert [(each["name"], each["through"]) for each in document["stuck"]] == [

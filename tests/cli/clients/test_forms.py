@@ -67,7 +67,7 @@ def test_migrate_replaces_an_old_server_in_the_form_of_the_client(world: World, 
     wanted = in_form(client, [PROGRAM, "mcp-server", "-c", "a=1"])
     holder = {"opencode": wanted, "cline": wanted.get("transport"), "zed": wanted["command"] if client == "zed" else {}}
     holder[client]["environment" if client == "opencode" else "env"]["B"] = "c"
-    assert server(file, key) == wanted
+    assert server(file, key) == {**CLIENTS[client].time_limit, **wanted}
 
 
 @pytest.mark.parametrize("client", FORMS)
@@ -138,7 +138,8 @@ def test_migrate_looks_into_both_files_of_opencode(world: World) -> None:
         written(file, "mcp", in_form("opencode", ["codex", "mcp-server"]))
     assert world.run("migrate", "--yes") == 0
     for file in (plain, plain.with_suffix(".jsonc")):
-        assert server(file, "mcp") == in_form("opencode", [PROGRAM, "mcp-server"])
+        wanted = in_form("opencode", [PROGRAM, "mcp-server"])
+        assert server(file, "mcp") == {**wanted, **CLIENTS["opencode"].time_limit}
 
 
 def test_gemini_is_said_to_disable_servers_in_a_folder_without_trust(

@@ -185,7 +185,7 @@ def test_a_dead_entry_is_replaced_in_its_place(world: World, client: str, capsys
     assert world.run("install", client) == 0
     assert "Replaced the old server codex (codex mcp-server)" in capsys.readouterr().out
     new = {"command": PROGRAM, "args": ["mcp-server", "-c", "a=1"], "env": {"KEPT": "yes"}}
-    assert servers(world, client) == {"codex": new}
+    assert servers(world, client) == {"codex": {**new, **CLIENTS[client].time_limit}}
     assert world.run("uninstall", client) == 0
     assert servers(world, client) in ({}, None)
 

@@ -128,6 +128,11 @@ class Client(Struct, frozen=True):
     next_step: str = ""
     """What to do afterwards."""
 
+    @property
+    def time_limit(self) -> Mapping[str, object]:
+        """The field with the time limit for a server that it starts."""
+        return {self.limit: self.stdio[self.limit]} if self.limit in self.stdio else {}
+
     def scopes(self) -> Sequence[Scope]:
         wanted = {Scope.USER: True, Scope.PROJECT: self.project is not None, Scope.LOCAL: self.has_local}
         return [scope for scope, is_there in wanted.items() if is_there]

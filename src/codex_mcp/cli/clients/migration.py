@@ -1,6 +1,7 @@
 """Pure. The old servers in the values of a client's file, and what each entry becomes.
 
-Only the command, its arguments and the variables of its command line change. The name, `env` and everything else stay.
+Only the command, its arguments and the variables of its command line change, and a time limit is added where there is
+none. The name, `env` and everything else stay.
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ def migrated(form: Format, data: bytes, found: Sequence[Found], program: Sequenc
                 data = with_entry(form, data, (*env, variable), value)
         elif one.old.environment:
             data = with_entry(form, data, env, one.old.environment)
+        for key, value in one.place.client.time_limit.items():
+            if at(read(form, data), (*one.path, key)) is None:
+                data = with_entry(form, data, (*one.path, key), value)
     return data
 
 
