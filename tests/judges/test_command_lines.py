@@ -14,7 +14,7 @@ from tests.support.clients.anthropic_model import Plan, Step, Use, Used
 from tests.support.clients.chat_model import ChatModel
 from tests.support.clients.command_lines import CLIENTS, NOT_OUTSIDE, WITH_TOKEN, entry_on_stdio, entry_over_http
 from tests.support.clients.judges import run, started
-from tests.support.clients.scenarios import check, check_long, play, read_long
+from tests.support.clients.scenarios import FAILURE, check, check_long, play, read_long
 from tests.support.http.http_server import http_server
 from tests.support.http.raw_http import TOKEN
 from tests.support.processes import commands_at, ended
@@ -25,6 +25,9 @@ UNASKED = "no one could be asked"
 
 ANSWERS_ITSELF = ["copilot"]
 """Clients that declare that they ask a person, and decline in the place of one if there is none."""
+
+REPEATS_ERRORS = ["qwen"]
+"""Clients that show the text of an error twice."""
 
 HOLDS_LESS = ["qwen", "copilot", "cline"]
 """Clients that lose a part of a long result, and of a shorter one than others."""
@@ -50,6 +53,7 @@ async def shown_by(client: str, server: Json, setup: Setup, plan: Plan) -> list[
 async def played(client: str, server: Json, setup: Setup) -> list[str]:
     shown = await shown_by(client, server, setup, play)
     assert shown[0].count("first") == 1, "an answer is told once, in the text or in the structured content"
+    assert shown[1].count(FAILURE) == (2 if client in REPEATS_ERRORS else 1), shown[1]
     assert any(UNASKED in each for each in shown) is (client not in ANSWERS_ITSELF)
     return shown
 

@@ -55,7 +55,9 @@ async def played(framework: str, server: Json, setup: Setup, steps: list[Json], 
 async def check(framework: str, server: Json, setup: Setup, *, gives_up: bool) -> None:
     """`gives_up`: the framework waits for five seconds only."""
     steps = [*as_json(), *(longer(framework) if gives_up else [])]
-    rest = scenarios.check(await played(framework, server, setup, steps))
+    shown = await played(framework, server, setup, steps)
+    assert [shown[0].count("first"), shown[1].count(scenarios.FAILURE)] == [1, 1], shown[:2]
+    rest = scenarios.check(shown)
     assert not gives_up or LONG not in rest[0]
     assert sum(LONG in each for each in rest) == gives_up, rest
 

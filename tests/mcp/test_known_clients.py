@@ -31,6 +31,13 @@ def test_an_unknown_client_gets_as_much_as_codex_and_only_clients_with_a_name_of
 
 def test_frameworks_with_the_name_of_their_sdk_are_as_unknown_but_get_no_events() -> None:
     assert replace(known_client("mcp"), takes_events=True) == UNKNOWN
+    assert known_client("mcp-use") is known_client("mcp")
+
+
+def test_events_go_to_unknown_clients_and_to_people_who_look_at_them() -> None:
+    assert [name for name, client in CLIENTS.items() if client.takes_events] == ["inspector-cli"]
+    assert known_client("fastmcp").shows is Shows.UNKNOWN  # Pydantic AI shows the structured content; others decide
+    assert known_client("google-adk").shows is Shows.BOTH
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Pure. What each client does that the protocol does not tell: one table, by the name that a client gives itself.
 
 An unknown client gets the safe behaviour: its model may see the text of a result, the structured content or both, so
-that each is complete; and its time limit may be short. Most frameworks in Python call themselves `mcp`, as their SDK
+that each is complete; and its time limit may be short. Several frameworks in Python call themselves `mcp`, as their SDK
 does, and are unknown in this sense.
 """
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 
 class Shows(StrEnum):
-    """What a client shows its model of a result that is no error. Of an error, every client shows the text."""
+    """What a client shows its model of a result."""
 
     TEXT = "the text"
     DATA = "the structured content"
@@ -27,6 +27,8 @@ class Shows(StrEnum):
 
 class KnownClient(Struct, frozen=True):
     shows: Shows = Shows.UNKNOWN
+    shows_of_errors: Shows = Shows.UNKNOWN
+    """The same for a result that is an error."""
     chars: int = 36_000
     """The bytes in JSON of the longest answer that one result holds; the rest is fetched. Clients count the whole
     result, so some room is left for its other fields."""
@@ -61,6 +63,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     # 25,000 tokens into a file.
     "claude-code": KnownClient(
         Shows.DATA,
+        Shows.TEXT,
         60_000,
         None,
         without_progress=1500,
@@ -71,19 +74,23 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     # Claude Desktop has been seen to end calls at 60 s and at 240 s.
     "claude-ai": KnownClient(with_progress=45, keeps_server=True),
     # Codex as a client: 300 s (`tool_timeout_sec`), progress or not. It cuts a result of more than 10,000 tokens.
-    "codex-mcp-client": KnownClient(Shows.DATA, 36_000, 240, without_progress=240, keeps_server=True),
+    "codex-mcp-client": KnownClient(Shows.DATA, Shows.DATA, with_progress=240, without_progress=240, keeps_server=True),
     # The Python SDK's own name. Its first generation writes 41 kB of warnings about the events of one short turn.
     "mcp": KnownClient(gives_up_silently=True),
-    "gemini-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
+    # FastMCP's client, also in Pydantic AI, which shows the structured content.
+    "fastmcp": KnownClient(),
+    # 5 s on stdio; it says when it gives up.
+    "google-adk": KnownClient(Shows.BOTH, Shows.BOTH, keeps_server=True),
+    "gemini-cli-mcp-client": KnownClient(Shows.TEXT, Shows.BOTH, keeps_server=True),
     # 0.15 shows the text, 0.24 both. It moves a result of more than 28,000 characters into a file, and shows 2,000.
-    "qwen-cli-mcp-client": KnownClient(Shows.TEXT_OR_BOTH, 25_000, keeps_server=True),
-    "opencode": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
+    "qwen-cli-mcp-client": KnownClient(Shows.TEXT_OR_BOTH, Shows.BOTH, 25_000, keeps_server=True),
+    "opencode": KnownClient(Shows.TEXT, Shows.TEXT, keeps_server=True),
     # It moves a result of more than 20,480 bytes into a file, and shows 500 characters.
-    "copilot-cli": KnownClient(Shows.BOTH, 18_000, hangs_up_to_cancel=True, keeps_server=True),
+    "copilot-cli": KnownClient(Shows.BOTH, Shows.BOTH, 18_000, hangs_up_to_cancel=True, keeps_server=True),
     # The extension of VS Code, and the command line. Of a result with more than 8,000 characters of JSON, it takes the
     # middle out.
-    "cline": KnownClient(Shows.BOTH, 6_000, keeps_server=True),
-    "@cline/core": KnownClient(Shows.BOTH, 6_000, keeps_server=True),
+    "cline": KnownClient(Shows.BOTH, Shows.BOTH, 6_000, keeps_server=True),
+    "@cline/core": KnownClient(Shows.BOTH, Shows.BOTH, 6_000, keeps_server=True),
     # The Inspector shows a person the whole result; Ctrl-C closes its connection.
     "inspector-cli": KnownClient(hangs_up_to_cancel=True, takes_events=True, takes_links=True),
 }

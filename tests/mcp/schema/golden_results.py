@@ -39,10 +39,12 @@ from tests.team.test_agent import agent
 FOLDER = Path(__file__).parent / "golden"
 
 READERS = {
-    "text": "gemini-cli-mcp-client",
-    "structured": "claude-code",
+    "text": "opencode",
+    "text; errors both": "gemini-cli-mcp-client",
+    "structured": "codex-mcp-client",
+    "structured; errors text": "claude-code",
     "both": "copilot-cli",
-    "text or both": "qwen-cli-mcp-client",
+    "text or both; errors both": "qwen-cli-mcp-client",
     "unknown": "mcp",
 }
 """A client of each kind, by what its model sees."""
@@ -75,12 +77,14 @@ def results_for(reader: Reader) -> dict[str, Result]:
         ),
         "completed, collected": wait_result(WaitReport([described(done, reader=reader)]), reader),
         "running": turn_result(running, reader=reader),
-        "running, waited for": wait_result(WaitReport(running=[described(running, reader=reader)]), reader),
+        "running, waited for": wait_result(
+            WaitReport(running=[described(running, reader=replace(reader, may_end_server=False))]), reader
+        ),
         "failed": turn_result(outcome(Status.FAILED, "Out of tokens."), reader=reader),
         "interrupted": turn_result(outcome(Status.INTERRUPTED, "I was about to"), reader=reader),
         "paused": wait_result(WaitReport(facts=[(NewsKind.PAUSE, PAUSED)]), reader),
         "refused": turn_result(outcome(Status.COMPLETED, "I did without.", not_allowed), reader=reader),
-        "refused call": refused_in_thread("Session not found for thread_id: t-1", "t-1"),
+        "refused call": refused_in_thread("Session not found for thread_id: t-1", "t-1", reader),
         "long": turn_result(outcome(Status.COMPLETED, LONG), reader=reader),
         "asked": turn_result(running, asks=["May I run `make`?\n  question id: q"], reader=reader),
         "nothing": wait_result(WaitReport(), reader),

@@ -67,13 +67,17 @@ def test_the_beginning_of_an_answer_is_short() -> None:
 
 
 def test_what_a_client_reads_and_how_much_is_in_the_table() -> None:
-    assert reader_for("Claude-Code", "2025-11-25", None) == Reader(Shows.DATA, 60_000, takes_links=True)
-    assert reader_for("gemini-cli-mcp-client", "2025-06-18", None) == Reader(Shows.TEXT, 36_000)
+    assert reader_for("Claude-Code", "2025-11-25", None) == Reader(
+        Shows.DATA, 60_000, takes_links=True, shows_of_errors=Shows.TEXT
+    )
+    assert reader_for("gemini-cli-mcp-client", "2025-06-18", None) == Reader(
+        Shows.TEXT, 36_000, shows_of_errors=Shows.BOTH
+    )
     assert reader_for("", "", None) == Reader(Shows.UNKNOWN, 36_000)
 
 
 def test_the_setting_replaces_the_limit_of_every_client() -> None:
-    assert reader_for("codex-mcp-client", "2025-11-25", 5) == Reader(Shows.DATA, 5)
+    assert reader_for("codex-mcp-client", "2025-11-25", 5) == Reader(Shows.DATA, 5, shows_of_errors=Shows.DATA)
     assert reader_for("my-script", "2025-11-25", 0) == WHOLE
 
 

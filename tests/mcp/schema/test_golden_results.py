@@ -20,12 +20,13 @@ def result_for(kind: str, name: str) -> Result:
 
 
 def shown(kind: str, result: Result) -> str:
-    """What the model of such a client sees. Of an error, that is the text."""
+    """What the model of such a client sees."""
+    kind, _, of_errors = kind.partition("; errors ")
     content, data = result["content"], msgspec.json.encode(result["structuredContent"]).decode()
     assert isinstance(content, list)
     text = "\n".join(block["text"] for block in content if block["type"] == "text")
     if "isError" in result:
-        return text
+        kind = of_errors or kind
     return {"text": text, "structured": data, "both": f"{text}\n{data}"}.get(kind, text)
 
 
@@ -55,11 +56,22 @@ def test_the_model_always_sees_which_thread_or_agent_it_can_continue(kind: str, 
     assert re.search(r"\bt-1\b|codex:1\b", shown(seen_by or reader, result_for(reader, name)))
 
 
-@pytest.mark.parametrize("name", ["completed", "completed, collected", "refused"])
-@pytest.mark.parametrize("kind", READERS)
-def test_no_answer_and_no_warning_is_told_twice(kind: str, name: str) -> None:
-    seen = shown(kind, result_for(kind, name))
-    assert seen.count("I did without." if name == "refused" else "Done.") == 1
+ANSWERS = {
+    "completed": "Done.",
+    "completed, collected": "Done.",
+    "refused": "I did without.",
+    "failed": "Out of tokens.",
+    "interrupted": "I was about to",
+    "refused call": "Session not found",
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("kind", [*READERS, "unknown, structured"])
+def test_every_answer_and_every_warning_is_told_once(kind: str, name: str) -> None:
+    reader, _, seen_by = kind.partition(", ")
+    seen = shown(seen_by or reader, result_for(reader, name))
+    assert seen.count(ANSWERS[name]) == 1
     assert seen.count("no one could be asked") == (name == "refused")
 
 
@@ -74,7 +86,7 @@ def test_a_long_answer_is_seen_from_its_beginning_with_the_call_that_returns_the
 
 @pytest.mark.parametrize("name", ["completed", "completed, collected", "long"])
 def test_where_older_versions_show_the_text_only_the_newer_ones_tell_no_answer_twice(name: str) -> None:
-    result = result_for("text or both", name)
+    result = result_for("text or both; errors both", name)
     answer = "line 17\n" if name == "long" else "Done."
     both = msgspec.json.encode(result).decode()
     assert shown("text", result).count(answer) == 1

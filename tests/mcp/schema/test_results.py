@@ -242,10 +242,13 @@ def test_a_long_answer_is_whole_where_the_client_reads_it_and_only_there(shows: 
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.INTERRUPTED])
-def test_of_an_error_the_text_has_the_long_answer_whatever_the_client_reads(status: Status) -> None:
-    text, data = shown(turn_result(outcome(status, LONG), reader=Reader(Shows.DATA)))
-    assert LONG.rstrip() in text
-    assert len(data) < 1_000
+@pytest.mark.parametrize("of_errors", [Shows.TEXT, Shows.DATA, Shows.BOTH])
+def test_of_an_error_the_long_answer_is_where_the_client_reads_errors(of_errors: Shows, status: Status) -> None:
+    shows = Shows.TEXT if of_errors is Shows.DATA else Shows.DATA
+    text, data = shown(turn_result(outcome(status, LONG), reader=Reader(shows, shows_of_errors=of_errors)))
+    whole, other = (data, text) if of_errors is Shows.DATA else (text, data)
+    assert LONG.rstrip() in whole
+    assert len(other) < 1_000
 
 
 def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_rest() -> None:

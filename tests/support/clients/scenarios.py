@@ -17,6 +17,9 @@ MOST_WAITS = 40
 
 PAUSE = "That was a pause."
 
+FAILURE = "the script says so"
+"""Of the turn that fails."""
+
 LONG = [f"{number} 漢字, é, and a few words more" for number in range(1_500)]
 """Lines of an answer that is longer than what one result holds."""
 
@@ -58,6 +61,10 @@ def once(text: str) -> Callable[[list[str]], bool]:
 
 SCENARIOS = {
     "call": Scenario([say("first")], lambda shown: "first" in shown[0]),
+    "failure": Scenario(
+        [Use("codex-reply", {"threadId": "{thread}", "prompt": "[[scene: error]]"})],
+        lambda shown: FAILURE in shown[0],
+    ),
     "reply": Scenario(
         [Use("codex-reply", {"threadId": "{thread}", "prompt": '[[scene: say text="second"]]'})],
         lambda shown: "second" in shown[0],

@@ -8,7 +8,7 @@
 | unknown                | the answer                      | the answer                          | yes            |
 
 The beginning stands for an answer of more than SHORT characters. An answer longer than the limit is cut after a line,
-with a note. Of an error, every client shows the text.
+with a note. Some clients show something else of an error: `for_error`.
 
 Clients count tokens, which they guess from bytes. So the limit counts a character as the bytes that it takes in JSON:
 most take one, a line's end and a quotation mark two, those of many languages two to four.
@@ -45,6 +45,7 @@ class Reader(Struct, frozen=True):
     """It knows links to resources."""
     may_end_server: bool = False
     """It has started the server, perhaps for this call alone."""
+    shows_of_errors: Shows = Shows.UNKNOWN
     is_json: bool = False
     """A program reads the answer, a JSON document, from the first block of the text."""
 
@@ -52,6 +53,11 @@ class Reader(Struct, frozen=True):
     def needs_id(self) -> bool:
         """The text must tell the id of the thread, because the model may see nothing else."""
         return self.shows in (Shows.TEXT, Shows.TEXT_OR_BOTH, Shows.UNKNOWN)
+
+    @property
+    def for_error(self) -> Reader:
+        """The reader of a result that is an error."""
+        return replace(self, shows=self.shows_of_errors)
 
     def shared_by(self, answers: int) -> Reader:
         """The reader of each of several answers in one result."""
@@ -71,7 +77,7 @@ def reader_for(client_name: str, revision: str, limit: int | None, *, is_local: 
     known = known_client(client_name)
     chars = known.chars if limit is None else limit or None
     has_links = known.takes_links and takes_links(revision)
-    return Reader(known.shows, chars, has_links, is_local and not known.keeps_server)
+    return Reader(known.shows, chars, has_links, is_local and not known.keeps_server, known.shows_of_errors)
 
 
 class Part(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Pure. The results of `codex`, `codex-reply` and `codex_wait`.
 
-Some clients show their model only `structuredContent`, others only `content`, and for an error only `content`
+Some clients show their model only `structuredContent`, others only `content`, and for an error perhaps the other one
 (`answer_size`). So each has everything that is needed to continue: the text ends with the thread id, unless the client
 is known to show the structured content.
 """
@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from codex_mcp.codex.facts import FileChange
 from codex_mcp.mcp.known_clients import Shows
@@ -74,9 +73,10 @@ def refused(text: str) -> Result:
     return {**written(text), "isError": True}
 
 
-def refused_in_thread(text: str, thread_id: str) -> Result:
-    structured = {"threadId": thread_id, "content": text, "status": Status.FAILED}
-    return {**written(text, data=structured), "isError": True}
+def refused_in_thread(text: str, thread_id: str, reader: Reader = WHOLE) -> Result:
+    turn: Result = {"threadId": thread_id, "content": text, "status": Status.FAILED}
+    structured, words = _placed(turn, reader.for_error)
+    return {**written(words, data=structured), "isError": True}
 
 
 def turn_result(
@@ -92,8 +92,8 @@ def turn_result(
     is_error = outcome.status in (Status.FAILED, Status.INTERRUPTED)
     if is_error and not outcome.thread_id and not names:
         return refused(str(turn["content"]))  # an old Codex did not begin the thread
-    if is_error and reader.shows is not Shows.UNKNOWN:
-        reader = replace(reader, shows=Shows.TEXT)  # of an error, clients read only the text
+    if is_error:
+        reader = reader.for_error
     structured, words = _placed(turn, reader)
     blocks = [words]
     if is_error or (reader.needs_id and outcome.status is not Status.RUNNING):

@@ -103,15 +103,16 @@ class CodexTools:
         thread_id = arguments.thread
         if thread_id is None:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
+        reader = self._follower.reader(call)
         try:
             async with call.opening():
                 thread = await self._threads.find(thread_id, call.principal)
         except BadThreadId as exc:
             return results.refused(f"Failed to parse thread_id: {exc}")
         except ThreadNotFound:
-            return results.refused_in_thread(f"Session not found for thread_id: {thread_id}", thread_id)
+            return results.refused_in_thread(f"Session not found for thread_id: {thread_id}", thread_id, reader)
         except CoreError as exc:
-            return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
+            return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id, reader)
         stay_about(call.subject._replace(thread=thread.id))
         call.send_events(arguments.events)
         spec = reply_turn(arguments, thread.cwd)
@@ -119,7 +120,7 @@ class CodexTools:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:
             text = f"Thread {thread.id} is busy and {are_waiting(exc.limit)} already; wait for one to end."
-            return results.refused_in_thread("\n\n".join([text, *_asks(thread)]), thread.id)
+            return results.refused_in_thread("\n\n".join([text, *_asks(thread)]), thread.id, reader)
         if self._sessions_used is not None:
             self._sessions_used.continued(thread.id)
         return await self._follower.follow(call, thread, turn, arguments)
