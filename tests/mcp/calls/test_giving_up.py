@@ -168,6 +168,17 @@ async def test_a_client_whose_connection_comes_back_collects_its_answers_itself(
             assert seen(await result_at(first, call(4, "codex_wait"))) == (["two"], 0)
 
 
+async def test_only_the_call_that_began_the_work_says_that_it_ends_with_the_server(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        await server.initialize()
+        begun = await server.run("codex", {"prompt": gate("one"), "background": True})
+        waited = await server.run("codex_wait", {"timeout-seconds": 0})
+        told = [result["content"][0]["text"] for result in (begun, waited)]
+        assert ["ends with this server" in text for text in told] == [True, False]
+        model.release("one")
+        await server.run("codex_wait", {})
+
+
 # -- after the answer -------------------------------------------------------------------------------------------------
 
 

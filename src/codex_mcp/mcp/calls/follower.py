@@ -90,13 +90,16 @@ class Follower:
             self.waiter.report(call, (), seen.questions)
             return asked
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
+        lasting = replace(
+            reader, chars=None, may_end_server=False
+        )  # the server has outlived the call that began the work
         stored = [(fact.outcome, fact.told) for fact in seen.facts if fact.outcome is not None]
         share = reader.shared_by(len(seen.finished) + len(stored))
         finished = [self._described(turn, share, begin) for turn in seen.finished]
         return wait_result(
             WaitReport(
                 finished=finished + [_stored(outcome, names, share, begin) for outcome, names in stored],
-                running=[self._described(turn, replace(reader, chars=None)) for turn in seen.running],
+                running=[self._described(turn, lasting) for turn in seen.running],
                 unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
                 facts=[(fact.news.kind, fact.told) for fact in seen.facts if fact.outcome is None],
             ),
