@@ -1,9 +1,15 @@
 """The table of the clients."""
 
+import re
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.clients.known import CLIENTS, Scope, folders, place
+from codex_mcp.cli.clients.known import CLIENTS, Scope, entry, folders, place
+
+PAGE = Path(__file__).parents[3] / "docs/clients.md"
 
 MACOS = folders({"XDG_CONFIG_HOME": "/xdg"}, home="/Users/me", project="/p", repository="/r", is_macos=True)
 LINUX = folders({}, home="/home/me", project="/p", repository="/r", is_macos=False)
@@ -69,3 +75,11 @@ def test_a_scope_that_a_client_lacks_is_refused() -> None:
 def test_a_variable_of_the_client_moves_its_file(client: str, variable: str, file: str) -> None:
     where = folders({variable: "/x"}, home="/home/me", project="/p", repository="/p", is_macos=False)
     assert place(CLIENTS[client], Scope.USER, where).file == file
+
+
+@pytest.mark.parametrize("name", ["gemini", "opencode", "qwen", "copilot", "cline"])
+def test_the_page_about_clients_shows_what_install_writes(name: str) -> None:
+    written = rf"`codex-mcp install {name}` writes this.*?```json\n(.*?)```"
+    (shown,) = re.findall(written, PAGE.read_text(), re.DOTALL)
+    client = CLIENTS[name]
+    assert msgspec.json.decode(shown) == {client.key: {"codex": entry(client, ["codex-mcp", "mcp-server"])}}
