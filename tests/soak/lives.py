@@ -3,7 +3,6 @@ its thread can be continued with what the model was shown."""
 
 import asyncio
 import random
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 
 from codex_mcp.mcp.known_clients import CLIENTS, Shows, known_client
 from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.clients.scenarios import OFFSET, THREAD
 from tests.support.http.client import connect
 from tests.support.http.http_server import scripted_http_server
 from tests.support.http.mcp_client import BOTH, SESSION, Door, Json, call, initialize, notification, stateless
@@ -21,10 +21,11 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "stateless"
 
 NAMES = (*CLIENTS, "qwen-cli-mcp-client-codex", "some-program", "")
 
-THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
 MOST_WAITS = 20
 """Calls of `codex_wait` for one answer; one that needs more is lost."""
+
+LINES = (0, 0, 0, 0, 150, 1_000)
+"""How long an answer is. Some clients hold less than the longer ones."""
 
 
 class Life:
@@ -43,9 +44,12 @@ class Life:
         if shows is Shows.UNKNOWN:
             shows = self._dice.choice([Shows.TEXT, Shows.DATA])
         self._shows = shows
+        self._shows_of_errors = shows if known.shows_of_errors is Shows.UNKNOWN else known.shows_of_errors
         # A caller without a session is known by what it says of itself: each life is another one.
         self._door = Door(port, accept=BOTH, user_agent=f"life {seed}")
         self._numbers = 0
+        self._answers: list[str] = []
+        """What its model must be told once: how each answer begins, and how it ends."""
         self.shown: list[str] = []
         """What its model was shown, in order."""
 
@@ -63,33 +67,31 @@ class Life:
             answer = await self._door.ask("POST", hello)
             self._door.headers |= {SESSION: answer.headers[SESSION], "mcp-protocol-version": self._revision}
             await self._door.ask("POST", notification("notifications/initialized"))
-        tokens = []
         for number in range(self._dice.randint(1, 3)):
-            tokens.append(f"answer-{self._seed}-{number}-")
-            await self._turn(tokens[-1], thread=None)
+            await self._turn(f"answer-{self._seed}-{number}-", thread=None)
             if self._dice.random() < 0.5:
                 threads = THREAD.findall(self.shown[-1])
                 assert threads, f"{self!r} cannot continue with {self.shown[-1]}"
-                tokens.append(f"reply-{self._seed}-{number}-")
-                await self._turn(tokens[-1], thread=threads[0])
+                await self._turn(f"reply-{self._seed}-{number}-", thread=threads[0])
         await self._show(await self._result("codex_wait", {}))
-        told = {token: sum(shown.count(token) for shown in self.shown) for token in tokens}
+        told = {token: sum(shown.count(token) for shown in self.shown) for token in self._answers}
         assert set(told.values()) == {1}, f"{self!r} was told {told}: {self.shown}"
 
     async def _turn(self, token: str, thread: str | None) -> None:
         """Give a prompt in one of many ways, and see to it that its answer is shown."""
         tool = "codex" if thread is None else "codex-reply"
         more: Json = {} if thread is None else {"threadId": thread}
-        habits = ["waits", "cancels afterwards", "background"]
+        habits = ["waits", "cancels afterwards", "background", "fails"]
         habits += [] if self._is_stateless else ["times out"]
         habits += [] if self._is_stateless and self._hangs_up_to_cancel else ["hangs up"]
         habit = self._dice.choice(habits)
-        if habit in ("waits", "cancels afterwards"):
-            await self._show(await self._result(tool, {"prompt": f'[[scene: say text="{token}"]]', **more}))
+        if habit in ("waits", "cancels afterwards", "fails"):
+            prompt = self._failure(token) if habit == "fails" else f'[[scene: say text="{self._answer(token)}"]]'
+            await self._show(await self._result(tool, {"prompt": prompt, **more}))
             if habit == "cancels afterwards" and not self._is_stateless:
                 await self._cancel(self._numbers, "AbortError: The operation was aborted.")
         else:
-            gated = {"prompt": f'[[scene: gate name={token} text="{token}"]]', **more}
+            gated = {"prompt": f'[[scene: gate name={token} text="{self._answer(token)}"]]', **more}
             if habit == "background":
                 await self._show(await self._result(tool, {**gated, "background": True}))
             else:
@@ -97,9 +99,26 @@ class Life:
             self._model.release(token)
         for _ in range(MOST_WAITS):
             if any(token in shown for shown in self.shown):
+                await self._read_on()
                 return
             await self._show(await self._result("codex_wait", {"timeout-seconds": 10}))
         raise AssertionError(f"{self!r} was never told {token} ({habit}): {self.shown}")
+
+    def _failure(self, token: str) -> str:
+        self._answers.append(token)
+        return f'[[scene: error message="{token}"]]'
+
+    def _answer(self, token: str) -> str:
+        ends = token[::-1]
+        self._answers += [token, ends]
+        filling = (f"line {number} of many, for it has a lot to say" for number in range(self._dice.choice(LINES)))
+        return "\n".join([token, *filling, ends])
+
+    async def _read_on(self) -> None:
+        """Fetch the rest of a long answer for as long as the model is shown where that begins."""
+        while (rest := OFFSET.search(self.shown[-1])) is not None:
+            thread = THREAD.findall(self.shown[-1])[-1]
+            await self._show(await self._result("codex_wait", {"threadIds": [thread], "offset": int(rest[1])}))
 
     async def _give_up(self, tool: str, arguments: Json, *, hangs_up: bool, gate: str) -> None:
         async with connect(self._door.port) as wire:
@@ -142,10 +161,8 @@ class Life:
     async def _show(self, result: Json) -> None:
         text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
         data = msgspec.json.encode(result.get("structuredContent")).decode()
-        if result.get("isError") or self._shows is Shows.TEXT:
-            self.shown.append(text)
-        else:
-            self.shown.append(data if self._shows is Shows.DATA else f"{text}\n{data}")
+        shows = self._shows_of_errors if result.get("isError") else self._shows
+        self.shown.append({Shows.TEXT: text, Shows.DATA: data}.get(shows, f"{text}\n{data}"))
 
 
 @asynccontextmanager
