@@ -136,6 +136,19 @@ async def test_a_question_is_listed_until_it_is_answered() -> None:
     assert heard == [1, 0]
 
 
+async def test_what_is_listed_in_a_turn_is_listed_in_the_next_one_until_it_is_answered() -> None:
+    at, heard, following = Scene(), list[int](), ParkedQuestions()
+    waiting = await at.parks()
+    news: Waiter = asyncio.get_running_loop().create_future()
+    following.watch(news)
+    following.on_change(lambda: heard.append(len(following.open)))
+    following.take_over(at.parked)
+    assert (news.done(), list(following.open)) == (True, ["turn/question-1"])
+    at.board.decide("turn/question-1", ADA)
+    assert (following.open, heard) == ({}, [1, 0])
+    assert (await waiting).decision == Approved()
+
+
 async def test_the_first_answer_counts_and_the_other_is_told_by_whom() -> None:
     at = Scene()
     waiting = await at.parks()

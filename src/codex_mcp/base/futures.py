@@ -42,6 +42,11 @@ class Waiters(Struct, eq=False):
         self._waiting = [each for each in self._waiting if not each.done()]
         self._waiting.append(waiter)
 
+    def join(self, others: Waiters) -> None:
+        """From now on, those wait for this event."""
+        self._waiting += others._waiting
+        others._waiting = []
+
     async def wait(self) -> None:
         """Return after the next event."""
         waiter: Waiter = asyncio.get_running_loop().create_future()

@@ -239,9 +239,8 @@ class Member:
         self.usage = limits.not_ahead(self.usage, now)
         return limits.warnings(settings, self.usage, team_tokens, now)
 
-    def replace_questions(self, prefix: str, questions: Mapping[str, bytes]) -> None:
-        others = {key: body for key, body in self.questions.items() if not key.startswith(prefix)}
-        self.questions = {**others, **questions}
+    def replace_questions(self, questions: Mapping[str, bytes]) -> None:
+        self.questions = dict(questions)
 
     def questions_were_written(self, questions: Mapping[str, bytes]) -> None:
         self.questions_written = set(questions)

@@ -328,14 +328,13 @@ class Work:
         )
 
     def _questions_changed(self, member: Member, turn: Turn) -> None:
-        """Write the open questions of a turn, so that all servers can list them."""
+        """Write the open questions of an agent, so that all servers can list them."""
         codex_id = member.agent.codex_id
-        prefix = f"{codex_id}/{turn.name}/"
         questions = {
             f"{codex_id}/{key}": member.questions.get(f"{codex_id}/{key}") or self._encoded(member, question)
             for key, question in turn.parked.open.items()
         }
-        member.replace_questions(prefix, questions)
+        member.replace_questions(questions)
         self._session.writer.note(member)
         self._session.writer.hurry()
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from codex_mcp.base.futures import Waiter, Waiters, resolve
@@ -186,32 +186,50 @@ class OpenQuestions:
         self._board.decide(question_id, answer)
 
 
+class _Open(Struct, eq=False):
+    """Of the turns of one thread that have begun."""
+
+    listed: dict[str, Question] = field(default_factory=dict)
+    asking: dict[str, tuple[Question, AskedOf]] = field(default_factory=dict)
+    waiters: Waiters = field(default_factory=Waiters)
+    changed: Callable[[], None] = lambda: None
+
+
 class ParkedQuestions:
     """The questions of one turn that are listed, or that a client is being asked."""
 
     def __init__(self) -> None:
-        self._listed: dict[str, Question] = {}
-        self._asking: dict[str, tuple[Question, AskedOf]] = {}
-        self._waiters = Waiters()
-        self._changed: Callable[[], None] = lambda: None
+        self._now = _Open()
+
+    def take_over(self, before: ParkedQuestions) -> None:
+        """The turn of those has ended. What sub-agents still ask in it is open here as well, until it is closed."""
+        mine, self._now = self._now, before._now
+        if mine is not self._now:
+            self._now.listed |= mine.listed
+            self._now.asking |= mine.asking
+            self._now.waiters.join(mine.waiters)
+            self._now.changed = mine.changed
+            if self._now.listed:
+                self._now.waiters.tell()
+                self._now.changed()
 
     @property
     def open(self) -> Mapping[str, Question]:
         """The listed questions that have no answer yet, by their ids."""
-        return dict(self._listed)
+        return dict(self._now.listed)
 
     @property
     def asked(self) -> list[Question]:
         """The questions that the client was asked directly and has not answered yet."""
-        return [question for question, asked_of in self._asking.values() if asked_of.via is not Via.INPUT_REQUIRED]
+        return [question for question, asked_of in self._now.asking.values() if asked_of.via is not Via.INPUT_REQUIRED]
 
     def asked_of(self, question_id: str) -> tuple[AskedOf, ...]:
         """Whom this question is being asked of."""
-        return (self._asking[question_id][1],) if question_id in self._asking else ()
+        return (self._now.asking[question_id][1],) if question_id in self._now.asking else ()
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call this whenever a question is listed or removed from the list."""
-        self._changed = listener
+        self._now.changed = listener
 
     async def park(self, question: Question) -> Answer:
         """List the question until it is closed at the board, which cancels this."""
@@ -222,9 +240,9 @@ class ParkedQuestions:
     @contextlib.contextmanager
     def listed(self, question: Question) -> Iterator[None]:
         """List the question within this block, or until it is dropped."""
-        self._listed[question.id] = question
-        self._waiters.tell()
-        self._changed()
+        self._now.listed[question.id] = question
+        self._now.waiters.tell()
+        self._now.changed()
         try:
             yield
         finally:
@@ -233,25 +251,25 @@ class ParkedQuestions:
     @contextlib.contextmanager
     def asking(self, question: Question, client: str, via: Via = Via.ELICITATION) -> Iterator[None]:
         """The client is being asked within this block."""
-        self._asking[question.id] = question, AskedOf(client, via, time.time())
+        self._now.asking[question.id] = question, AskedOf(client, via, time.time())
         try:
             yield
         finally:
-            self._asking.pop(question.id, None)
+            self._now.asking.pop(question.id, None)
 
     def drop(self, question_id: str) -> None:
         """It was closed: it is not listed any more, and no client is being asked."""
-        self._asking.pop(question_id, None)
-        if self._listed.pop(question_id, None) is not None:
-            self._changed()
+        self._now.asking.pop(question_id, None)
+        if self._now.listed.pop(question_id, None) is not None:
+            self._now.changed()
 
     def watch(self, waiter: Waiter) -> None:
         """Resolve this future when a question is listed; at once if there is one already."""
-        if self._listed:
+        if self._now.listed:
             resolve(waiter, None)
         else:
-            self._waiters.add(waiter)
+            self._now.waiters.add(waiter)
 
     def watch_next(self, waiter: Waiter) -> None:
         """Resolve this future when another question is listed."""
-        self._waiters.add(waiter)
+        self._now.waiters.add(waiter)

@@ -72,6 +72,26 @@ async def test_a_question_of_a_subagent_is_asked_in_its_name_and_obeyed(team: Te
         assert requests_of(model, arch["threadId"]) == 4
 
 
+async def test_a_question_of_a_subagent_is_listed_until_it_is_answered_whatever_turns_end_and_begin(team: Team) -> None:
+    async with team(script=OWN_TURNS, elicitation=False) as (server, model):
+        await server.start("[[scene: spawn_asking_and_wait]]", identity="arch", background=True)
+        await model.wait_for_gate("parent")
+        waited = structured(await server.run("codex_wait", {"ids": ["arch"]}))
+        assert "Sub-agent" in str(waited["running"])
+        model.release("parent")
+        (news,) = structured(await server.run("codex_wait", {"ids": ["arch"]}))["finished"]
+        assert "A helper works." in news["content"]
+        (listed,) = structured(await server.run("codex_approvals", {}))["approvals"]
+        await server.reply("arch", "hello", background=True)
+        await server.until(lambda: any("Hello." in str(event) for event in server.events()))
+        (approval,) = structured(await server.run("codex_approvals", {}))["approvals"]
+        assert (approval["id"], (await server.status())["pending_approvals"]) == (listed["id"], 1)
+        await server.run("codex_approvals", {"id": approval["id"], "decision": "approved"})
+        assert structured(await server.run("codex_approvals", {}))["approvals"] == []
+        await server.run("codex_wait", {"ids": ["arch"], "mode": "all"})
+        assert (server.setup.work / "asked").exists()
+
+
 @pytest.mark.parametrize("how", ["codex_interrupt", "codex_close"])
 async def test_a_question_of_a_subagent_that_is_stopped_is_withdrawn(team: Team, how: str) -> None:
     async with team("--summary-timeout", "0", script=OWN_TURNS) as (server, _):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.config.overrides import GOALS
 from codex_mcp.codex.conversation.goals import ACTIVE, nickname, order_goal
-from codex_mcp.codex.conversation.hidden_threads import used_by_hidden
 from codex_mcp.codex.core import Core, CoreError, GoalOrder, ThreadSpec, TurnSpec, When
 from codex_mcp.codex.facts import (
     ApprovalReviewed,
@@ -29,8 +27,10 @@ from codex_mcp.codex.facts import (
 )
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.loading import Loading
+from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.own.adopting import Adopting
 from codex_mcp.threads.own.audience import NoCaller
+from codex_mcp.threads.own.reviews import Reviews
 from codex_mcp.threads.own.subagents import Subagents
 from codex_mcp.threads.own.unasked import Unasked, interrupt
 from codex_mcp.threads.record import Stopped
@@ -86,9 +86,6 @@ class OwnWork:
         self.is_news = self._adopting.is_news
         self._largest = 0
         """Tokens of the largest request so far."""
-        self._since = time.time()
-        self._reviewed: set[str] = set()
-        """Threads of which Codex has reviewed approvals."""
         self._ordering: set[Turn] = set()
         """Turns whose goals are about to be set or changed. Such a turn may have ended already."""
         self._no_order = asyncio.Event()
@@ -98,6 +95,9 @@ class OwnWork:
         self._goals_heard = 0
         """How often Codex has told of a goal of the thread."""
         self._tasks = TaskSet()
+        self._reviews = Reviews(self.subagents, self._count, self._tasks)
+        self._parked: ParkedQuestions | None = None
+        """Of the turn that began last."""
 
     def lost(self) -> None:
         """The core has ended, or has unloaded the thread."""
@@ -170,28 +170,13 @@ class OwnWork:
     def fact_received(self, fact: Fact) -> None:
         """Something happened in the thread that is not about one of its turns."""
         if isinstance(fact, ApprovalReviewed):
-            self._approval_reviewed(self._host.id)
+            self._reviews.happened(self._host.loading.core, self._host.id)
             return
         if isinstance(fact, GoalChanged) and fact.goal is not None:
             self._goals_heard += 1
         if isinstance(fact, TokensCounted) and self.unasked.runs(self._host.id, fact.turn_id):
             self._count(fact.last)
         self._unasked_told(self._host.id, fact)
-
-    def _approval_reviewed(self, thread_id: str) -> None:
-        self._reviewed.add(thread_id)
-        self._count_hidden(thread_id)
-
-    def _count_hidden(self, thread_id: str) -> None:
-        """Count what Codex has used to review approvals of this thread, here or of a sub-agent."""
-
-        async def count(core: Core) -> None:
-            for hidden_id, total in (await used_by_hidden(core, thread_id, self._since)).items():
-                if (used := self.subagents.hidden_used(hidden_id, total)).total_tokens:
-                    self._count(used)
-
-        if (core := self._host.loading.core) is not None and thread_id in self._reviewed:
-            self._tasks.spawn(count(core), name=f"reviews of approvals of {thread_id}")
 
     def _unasked_told(self, thread_id: str, fact: Fact | None) -> None:
         was_quiet = self.unasked.is_quiet
@@ -232,7 +217,7 @@ class OwnWork:
     def turn_told(self, turn: Turn, fact: TurnFact) -> None:
         """Something is about to be recorded in a turn of the thread."""
         if isinstance(fact, TurnEnded):
-            self._count_hidden(self._host.id)
+            self._reviews.look(self._host.loading.core, self._host.id)
         match fact:
             case TurnStarted() if turn.place.source is Source.CODEX:
                 self._turn_begins(turn, fact.turn_id)
@@ -285,9 +270,9 @@ class OwnWork:
             self._tasks.spawn(self._name(core, thread_id), name=f"name of {thread_id}")
         used = self.subagents.fact_received(thread_id, fact)
         if isinstance(fact, ApprovalReviewed):
-            self._approval_reviewed(thread_id)
+            self._reviews.happened(self._host.loading.core, thread_id)
         elif isinstance(fact, TurnEnded):
-            self._count_hidden(thread_id)
+            self._reviews.look(core, thread_id)
             self._admission.subagent_ended(self._host, fact)
         if isinstance(fact, TurnStarted):
             self._subagent_begins(thread_id, fact.turn_id)
@@ -314,9 +299,16 @@ class OwnWork:
         parent = f"agent {self._host.agent}" if self._host.agent else f"thread {self._host.id}"
         return f"Sub-agent {name} of {parent}" if name else ""
 
+    def _take_questions(self, turn: Turn) -> None:
+        """This turn begins: what sub-agents asked in the one before is listed with it."""
+        if self._parked is not None:
+            turn.parked.take_over(self._parked)
+        self._parked = turn.parked
+
     async def prepare_prompt(self, turn: Turn) -> None:
         """This prompt is about to be sent, not before what was to be stopped has been: it may begin the same anew."""
         await self.unasked.wait_for_stops()
+        self._take_questions(turn)
         if turn.spec.goal is not None:
             self._ordering.add(turn)
             self._no_order.clear()
@@ -386,6 +378,7 @@ class OwnWork:
         spec = TurnSpec(time_limit=None if last is None else last.spec.time_limit)
         turn = Turn(host.id, spec, audience, full_events=last is not None and last.full_events, source=Source.CODEX)
         turn.ask()
+        self._take_questions(turn)
         if host.loading.core is not None:
             turn.given_to(host.loading.core)
         if last is not None:
