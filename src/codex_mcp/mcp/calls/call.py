@@ -93,6 +93,7 @@ class Call:
         self._only_waits: Waiter | None = None
         """Resolved by a cancel, if the call has no turn of its own."""
         self._follows: Waiter | None = None
+        self._unused: dict[str, str] = {}
 
     @property
     def takes_task(self) -> bool:
@@ -303,6 +304,14 @@ class Call:
 
     def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
         return self._asker().answered(question, answer, seconds)
+
+    def answer_not_used(self, turn: Turn, why: str) -> None:
+        """It brought an answer to a question of this turn that has come to its end in another way."""
+        self._unused[turn.name] = why
+
+    def unused(self, turn: Turn) -> list[str]:
+        """What its result says of answers that it brought for this turn and that were not used."""
+        return [self._unused[turn.name]] if turn.name in self._unused else []
 
     def send_events(self, asked: Events | None) -> None:
         """Send these events, if its arguments ask for any."""

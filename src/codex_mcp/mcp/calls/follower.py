@@ -29,7 +29,7 @@ from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport
 from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
 from codex_mcp.rpc.errors import invalid_params
-from codex_mcp.threads.questions.board import Answer, Via, turn_of
+from codex_mcp.threads.questions.board import Answer, Via, closing, turn_of
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
@@ -90,29 +90,28 @@ class Follower:
             self.waiter.report(call, (), seen.questions)
             return asked
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
-        lasting = replace(
-            reader, chars=None, may_end_server=False
-        )  # the server has outlived the call that began the work
+        # The server has outlived the call that began the work.
+        lasting = replace(reader, chars=None, may_end_server=False)
         stored = [(fact.outcome, fact.told) for fact in seen.facts if fact.outcome is not None]
         share = reader.shared_by(len(seen.finished) + len(stored))
-        finished = [self._described(turn, share, begin) for turn in seen.finished]
+        finished = [self._described(call, turn, share, begin) for turn in seen.finished]
         return wait_result(
             WaitReport(
                 finished=finished + [_stored(outcome, names, share, begin) for outcome, names in stored],
-                running=[self._described(turn, lasting) for turn in seen.running],
-                unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
+                running=[self._described(call, turn, lasting) for turn in seen.running],
+                unchanged=[self._unchanged(call, turn) for turn in seen.unchanged if wait.is_named],
                 facts=[(fact.news.kind, fact.told) for fact in seen.facts if fact.outcome is None],
             ),
             reader,
         )
 
-    def _described(self, turn: Turn, reader: Reader = WHOLE, begin: int = 0) -> dict[str, object]:
+    def _described(self, call: Call, turn: Turn, reader: Reader = WHOLE, begin: int = 0) -> dict[str, object]:
         said, outcome = self._says(turn.thread_id), turn.outcome
-        names, outcome = _with_findings(said.names, turn, outcome), self._warned(outcome, said.warns)
+        names, outcome = _with_findings(said.names, turn, outcome), self._warned(outcome, said.warns, call.unused(turn))
         return described(outcome, names, said.asks, _uncut_json(turn, reader), begin)
 
-    def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
-        return self._described(turn), self._says(turn.thread_id).goes_on
+    def _unchanged(self, call: Call, turn: Turn) -> tuple[dict[str, object], GoesOn]:
+        return self._described(call, turn), self._says(turn.thread_id).goes_on
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """The result of a call: its questions, a task that goes on, or the state of its turn."""
@@ -131,18 +130,18 @@ class Follower:
         if not outcome.thread_id:  # an old Codex has refused its first turn, and so given it no id
             said = replace(self._says(""), goes_on=said.goes_on)
         return results.turn_result(
-            self._warned(outcome, said.warns),
+            self._warned(outcome, said.warns, call.unused(turn)),
             _with_findings(said.names, turn, outcome),
             said.asks,
             goes_on=said.goes_on,
             reader=_uncut_json(turn, self.reader(call)),
         )
 
-    def _warned(self, outcome: Outcome, warns: Sequence[str]) -> Outcome:
-        if outcome.status is Status.RUNNING:
-            return outcome
-        outcome = self._threads.account.explained(outcome)
-        return replace(outcome, warnings=(*outcome.warnings, *warns))
+    def _warned(self, outcome: Outcome, warns: Sequence[str], unused: Sequence[str]) -> Outcome:
+        if outcome.status is not Status.RUNNING:
+            outcome = self._threads.account.explained(outcome)
+            outcome = replace(outcome, warnings=(*outcome.warnings, *warns))
+        return replace(outcome, warnings=(*outcome.warnings, *unused))
 
     def reader(self, call: Call) -> Reader:
         """How much of an answer the call's client gets, and where."""
@@ -174,13 +173,23 @@ class Follower:
                 continue
             turns[turn.name] = (thread, turn)
             question = turn.parked.open.get(place.id)
-            if question is not None and place in answers:
+            if question is None and place in answers:
+                self._note_unused(call, turn, place.id)
+            elif question is not None and place in answers:
                 decision = call.answered(question, answers[place], time.time() - state.shown)
                 if not isinstance(decision, Obstacle):
                     answer = Answer(decision, call.client_name, Via.INPUT_REQUIRED)
                     self._threads.board.decide(place.id, answer)
             self.waiter.still_open(call, question_keys(turn))
         return list(turns.values())
+
+    def _note_unused(self, call: Call, turn: Turn, question_id: str) -> None:
+        """Unless the client has sent it before: a request may be repeated."""
+        entry = self._threads.board.find(question_id)
+        receipt = None if entry is None else entry.receipt
+        if receipt is not None and (receipt.by, receipt.via) != (call.client_name, Via.INPUT_REQUIRED):
+            why = closing(receipt, self._threads.board.now())
+            call.answer_not_used(turn, f"The answer that came with this call was not used. {why}")
 
     def question_gone(self, call: Call) -> Result:
         """The result for answers whose turn this server does not know any more."""
