@@ -12,7 +12,7 @@ from codex_mcp.control.server import Caller, connected, living_nodes
 from codex_mcp.wire.control import MAX_MESSAGE_BYTES
 from tests.support.servers.control_socket import RawControl, raw_control, socket_of
 from tests.support.servers.like_macos import like_macos
-from tests.support.servers.mcp_server import SOURCES
+from tests.support.servers.mcp_server import SOURCES, Json
 from tests.support.state.quick_lease import quick_team
 from tests.support.team.team_server import GATE, refusal, say, structured, team_server
 
@@ -88,6 +88,30 @@ async def test_one_who_asks_without_end_and_never_reads_delays_nobody(tmp_path: 
             assert "result" in await other.ask("ping", {})
             assert (await server.reply("arch", say("on")))["content"] == "on"
             flooding.writer.transport.abort()
+
+
+async def test_a_follower_that_does_not_read_delays_nobody_and_is_told_what_it_missed(tmp_path: Path) -> None:
+    async with team_server(tmp_path) as (server, _model):
+        await server.start(say("hello"), identity="arch")
+        async with raw_control(await socket_of(server)) as slow:
+            await slow.ask("control/follow", {"topics": ["thread:arch"]})
+            slow.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            told = await server.reply("arch", f'[[scene: stream piece="{"x" * 1000}" count=3000]]')
+            assert told["status"] == "completed"
+            slow.writer.transport.resume_reading()  # type: ignore[attr-defined]
+            told = await until_method(slow, "control/resync")
+            assert told == {"reason": "slow"}
+            await server.reply("arch", say("on"))
+            assert (await until_method(slow, "control/event"))["kind"] == "turn"
+
+
+async def until_method(client: RawControl, method: str) -> Json:
+    """The params of the next message of this method."""
+    while (message := await client.read()) is not None:
+        if message.get("method") == method:
+            params: Json = message["params"]
+            return params
+    raise AssertionError(f"no {method} came")
 
 
 async def test_a_stopped_server_does_not_answer_and_nobody_waits_for_it(tmp_path: Path) -> None:

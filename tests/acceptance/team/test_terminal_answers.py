@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,13 +13,14 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.questions import find_question, give_answer, open_questions
+from codex_mcp.control.questions import NotUsed, find_question, give_answer, open_questions
 from codex_mcp.control.server import Caller, connected
 from codex_mcp.transports.local.sockets import dialled, listening
 from codex_mcp.wire import control
 from tests.acceptance.team.test_terminal_approvals import ASKS, approvals, lines, listed, watching
 from tests.support.processes import the_core
 from tests.support.servers.control_socket import socket_of
+from tests.support.state.quick_lease import quick_team
 from tests.support.team.scenes import TEAM_SCRIPT
 from tests.support.team.team_server import TeamServer, structured, team_server
 
@@ -105,6 +107,25 @@ async def test_a_question_ends_with_its_server_that_is_killed_while_it_is_answer
         await server.exit_code()
         assert await open_questions(str(server.state_dir), PERSON, {}) == await open_questions("/nowhere", PERSON, {})
         await tasks.aclose()
+
+
+async def test_a_server_without_a_valid_lease_decides_nothing_until_it_has_one_again(tmp_path: Path) -> None:
+    async with quick_team(tmp_path, ()) as (server, _model):
+        call = server.call("codex", {"prompt": ESCALATE, "identity": "arch", **ASKS})
+        await server.question()
+        folder = str(server.state_dir)
+        (asked,) = (await open_questions(folder, PERSON, {})).asked
+        with contextlib.closing(sqlite3.connect(server.state_dir / "state.db", isolation_level=None)) as another:
+            another.execute("BEGIN IMMEDIATE")  # so that the server cannot write
+            await server.until(lambda: "was holding and is frozen" in server.log)
+            with pytest.raises(NotUsed, match="does not hold its lease at the moment: nothing was decided; try again"):
+                await give_answer(folder, asked, YES, PERSON)
+            another.execute("ROLLBACK")
+        verdict = None
+        while verdict is None:
+            with contextlib.suppress(NotUsed):
+                verdict = await give_answer(folder, asked, YES, PERSON)
+        assert (verdict.used, structured(await server.result(call))["content"]) == (True, "It ran.")
 
 
 class Between:
