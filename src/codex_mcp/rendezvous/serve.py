@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-import ssl
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 import uvicorn
@@ -28,7 +26,8 @@ from codex_mcp.rendezvous.relay import Relay
 from codex_mcp.rendezvous.routes import Routes
 from codex_mcp.transports.direct_socket import DirectSocket
 from codex_mcp.transports.first_bytes import start_tls_ourselves
-from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
+from codex_mcp.transports.web_limits import WebLimits
+from codex_mcp.transports.web_server import END_GRACE, listener, load_certificate, web_server
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +38,8 @@ PONG_PATIENCE: Final = 60.0
 STALL_SECONDS: Final = 60.0
 """A client that reads nothing for so long is cut off."""
 
-KEEP_ALIVE: Final = 75
 CHECK_SECONDS: Final = 1.0
 """Between two looks at the token file and at streams whose end did not return."""
-
-END_GRACE: Final = 3.0
-"""Seconds for clients to read what is queued for them."""
 
 
 class RendezvousConfig(Struct, frozen=True):
@@ -57,14 +52,6 @@ class RendezvousConfig(Struct, frozen=True):
     tls_key: str | None = None
     is_insecure: bool = False
     """Other machines may connect without TLS: a proxy in front of us provides it, or the network is trusted."""
-
-
-class _Uvicorn(uvicorn.Server):
-    """Leaves signals to `serve`."""
-
-    @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]
-        yield
 
 
 async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> None:
@@ -81,27 +68,27 @@ async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> No
         relay = Relay(routes, registry, audit)
         app = RendezvousApp(access, registry, relay, audit)
         with (
-            contextlib.closing(_listener(config.host, config.port)) as listener,
+            contextlib.closing(listener(config.host, config.port)) as listening,
             contextlib.closing(Peers(only_confined=True)) as peers,
         ):
             server = _server(config, app, peers)
             tasks = TaskSet()
             tasks.spawn(_check(access, registry, relay), name="check of tokens and streams")
-            await _run(server, listener, relay, app, announce)
+            await _run(server, listening, relay, app, announce)
             await tasks.aclose()
 
 
 async def _run(
     server: uvicorn.Server,
-    listener: socket.socket,
+    listening: socket.socket,
     relay: Relay,
     app: RendezvousApp,
     announce: Callable[[str], None],
 ) -> None:
     tasks = TaskSet()
     with signals_received() as signals:
-        serving = tasks.spawn(server.serve([listener]), name="rendezvous listener")
-        host, port = listener.getsockname()[:2]
+        serving = tasks.spawn(server.serve([listening]), name="rendezvous listener")
+        host, port = listening.getsockname()[:2]
         scheme = "https" if server.config.ssl_certfile else "http"
         announce(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
         await first(serving, signals)
@@ -130,39 +117,18 @@ def _server(config: RendezvousConfig, app: RendezvousApp, peers: Peers) -> uvico
     # Its log lines contain the paths of sockets, which are secrets.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     limits = WebLimits(STALL_SECONDS, peers=peers)
-    server = _Uvicorn(
-        uvicorn.Config(
-            app,
-            http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
-            ws=partial(DirectSocket, limits=limits),  # type: ignore[arg-type]
-            ws_max_size=MAX_FRAME_BYTES,
-            ws_ping_interval=PING_INTERVAL,
-            ws_ping_timeout=PONG_PATIENCE,
-            ws_per_message_deflate=False,
-            loop="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=int(END_GRACE),
-            ssl_certfile=config.tls_cert,
-            ssl_keyfile=config.tls_key,
-        )
+    server = web_server(
+        app,
+        limits,
+        DirectSocket,
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_ping_interval=PING_INTERVAL,
+        ws_ping_timeout=PONG_PATIENCE,
+        ws_per_message_deflate=False,
+        ssl_certfile=config.tls_cert,
+        ssl_keyfile=config.tls_key,
     )
-    try:
-        server.config.load()
-    except OSError as exc:
-        why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
-        raise Refused(f"cannot use the certificate {config.tls_cert} and the key {config.tls_key}: {why}") from exc
+    if why := load_certificate(server):
+        raise Refused(f"cannot use the certificate {config.tls_cert} and the key {config.tls_key}: {why}")
     start_tls_ourselves(server.config, limits.connections)
     return server
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), backlog=2048, family=family)
-    except OSError as exc:
-        raise Refused(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc

@@ -11,9 +11,7 @@ import contextlib
 import logging
 import os
 import socket
-import ssl
 from collections.abc import Callable
-from functools import partial
 
 import uvicorn
 from msgspec.structs import replace
@@ -38,46 +36,22 @@ from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.threads import Threads
+from codex_mcp.transports import web_server as web
 from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.first_bytes import start_tls_ourselves
-from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
+from codex_mcp.transports.web_limits import WebLimits
 
 logger = logging.getLogger(__name__)
 
-KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open; pooled clients keep theirs for a minute."""
-
-END_GRACE = 3.0
-"""Seconds for clients to read the last answers."""
-
-
-class _Uvicorn(uvicorn.Server):
-    """Leaves signals to `HttpServer`."""
-
-    @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]
-        yield
-
 
 def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = None) -> uvicorn.Server:
-    limits = limits or WebLimits(settings.stall_timeout)
-    return _Uvicorn(
-        uvicorn.Config(
-            app,
-            http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
-            ws=partial(LimitedSocket, limits=limits),  # type: ignore[arg-type]
-            ws_max_size=settings.max_body_bytes,
-            loop="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # headers about a client's address are never trusted
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=int(END_GRACE),
-            ssl_certfile=settings.tls_cert,
-            ssl_keyfile=settings.tls_key,
-        )
+    return web.web_server(
+        app,
+        limits or WebLimits(settings.stall_timeout),
+        LimitedSocket,
+        ws_max_size=settings.max_body_bytes,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
     )
 
 
@@ -128,7 +102,7 @@ class HttpServer:
             shutdown = Shutdown(self._hub.running, self._threads, self._settings.calls)
             await shutdown.run(self._product, signals, self._hub.aclose)
             server.should_exit = True
-            await asyncio.wait([serving], timeout=2 * END_GRACE)
+            await asyncio.wait([serving], timeout=2 * web.END_GRACE)
             await self._tasks.aclose()
 
 
@@ -159,7 +133,7 @@ async def serve_http(
         accounts = (read_if_there("/etc/passwd") or b"").decode(errors="replace")
         if warning := warning_without_tokens(os.geteuid(), accounts):
             logger.warning("%s", warning)
-    with contextlib.closing(_listener(settings.http.host, settings.http.port or 0)) as listener:
+    with contextlib.closing(web.listener(settings.http.host, settings.http.port or 0)) as listener:
         await HttpServer(settings, launch, access, key, make).run(listener, announce)
 
 
@@ -173,24 +147,11 @@ def _with_private_sessions(settings: Settings) -> Settings:
 
 
 def _load_certificate(server: uvicorn.Server, settings: HttpSettings) -> None:
-    """Load it before the address is announced; the web server would do it later."""
     cert, key = settings.tls_cert, settings.tls_key
     if cert is None and key is not None:
         raise Refused(f"cannot speak HTTPS with the key {key} alone: give --tls-cert FILE as well")
-    try:
-        server.config.load()
-    except OSError as exc:
-        why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
+    if why := web.load_certificate(server):
         raise Refused(
             f"cannot speak HTTPS with the certificate {cert} and the key {key or cert}: {why}; "
             "both must be readable PEM files that belong together"
-        ) from exc
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server(
-            (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
-    except OSError as exc:
-        raise Refused(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc
