@@ -71,7 +71,7 @@ def line_of(entry: AuditEntry) -> bytes:
     """The entry as a line, with its line break. Texts are masked and cut."""
     fields = msgspec.structs.asdict(entry)
     cut = {
-        name: shown(value) if name in LONG else _utf8(redact(value[:LONGEST_NAME]))
+        name: shown(value) if name in LONG else redact(value[:LONGEST_NAME]).encode(errors="replace").decode()
         for name, value in fields.items()
         if isinstance(value, str)
     }
@@ -92,8 +92,4 @@ def shown(text: str) -> str:
         piece = piece.rpartition(" ")[0]  # the last word may be half of a secret
     masked = redact(piece)
     kept = masked if len(masked) <= LONGEST_TEXT and len(piece) == len(text) else masked[: LONGEST_TEXT - 1] + "…"
-    return _utf8(kept)
-
-
-def _utf8(text: str) -> str:
-    return text.encode(errors="replace").decode()
+    return kept.encode(errors="replace").decode()
