@@ -82,6 +82,7 @@ async def test_an_agent_whose_server_is_stopped_is_shown_as_far_as_it_is_written
             code, said, error = await run(server, "show", "arch")
             assert (code, "hello" in said) == (0, True)
             assert f"server process {server.process.pid} does not answer" in error
+            assert "and a turn that still runs is called interrupted" in error
             code, said, error = await run(server, "close", "arch")
             assert (code, said) == (1, "")
             assert f"codex-mcp close: server process {server.process.pid} does not answer" in error

@@ -42,6 +42,8 @@ DESCRIPTION: Final = "Show the conversation of an agent, also of one that no ser
 
 COMMAND: Final = "show"
 
+SO_FAR: Final = "this is what its Codex has written so far, and a turn that still runs is called interrupted"
+
 
 class _Content(Struct, frozen=True):
     text: str = ""
@@ -82,7 +84,7 @@ async def _transcript(folder: str, agent: Agent, settings: Settings, environment
     except NotRunning:
         pass
     except CannotReach as exc:
-        print(f"codex-mcp {COMMAND}: {exc}; this is what its Codex has written so far", file=sys.stderr)
+        print(f"codex-mcp {COMMAND}: {exc}; {SO_FAR}", file=sys.stderr)
     return await _read_here(agent.thread_id, settings, environment)
 
 
