@@ -15,7 +15,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach, Why
 from codex_mcp.control.server import Caller, Server, connected, living_nodes
-from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.rpc.errors import INVALID, RequestFailed
 from codex_mcp.wire import control
 
 TRIES: Final = 3
@@ -94,7 +94,7 @@ async def give_answer(state_dir: str, asked: Asked, given: control.Given, caller
                 told = await server.call(control.ANSWER, answer, changes=True)
                 return msgspec.json.decode(told, type=control.Verdict)
         except RequestFailed as exc:
-            raise NotUsed(f"the answer was not used: {foreign(str(exc))}") from exc
+            raise NotUsed(f"the answer was not used: {foreign(str(exc).removeprefix(INVALID))}") from exc
         except CannotReach as exc:
             if exc.why is not Why.LOST or not tries:
                 raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import UNSET
 
 from codex_mcp.wire.jsonrpc import INVALID_PARAMS, ErrorObject
@@ -27,5 +29,8 @@ def request_failed(code: int, message: str, data: object = UNSET) -> RequestFail
     return RequestFailed(ErrorObject(code, message, data))
 
 
+INVALID: Final = "Invalid params: "
+
+
 def invalid_params(message: str) -> RequestFailed:
-    return request_failed(INVALID_PARAMS, f"Invalid params: {message}")
+    return request_failed(INVALID_PARAMS, INVALID + message)
