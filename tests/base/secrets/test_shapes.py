@@ -37,6 +37,11 @@ def test_other_keys_and_tokens_are_shown(text: str) -> None:
         "api_token: >-\n  hidden",
         "password: |2-\\n  hidden",
         '"auth": "dXNlcjpwYXNz"',
+        "password: !!str hidden",
+        "password = '''hidden words'''",
+        'password = """hidden words"""',
+        "DB_PW=hidden",
+        "gh auth login --with-token <<< hidden",
     ],
 )
 def test_a_value_is_found_behind_what_a_shell_or_yaml_writes_before_it(text: str) -> None:

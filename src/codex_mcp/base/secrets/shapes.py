@@ -14,7 +14,7 @@ QUOTE: Final = r"\\{0,16}[\"']"
 """A quote, with the backslashes of JSON inside JSON."""
 
 IS: Final = (
-    rf"(?:{QUOTE})?\]?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}(?:![\w:/]{{1,64}}\s{{1,8}})?"
+    rf"(?:{QUOTE})?\]?\s{{0,8}}(?:[:+]=|=>|[=:]|%3[ADad])\s{{0,8}}(?:!{{1,2}}[\w:/]{{1,64}}\s{{1,8}})?"
     r"(?:[|>][+-]?\d?[+-]?[ \t]{0,8}(?:\n|\\{1,16}n)(?:\s|\\{1,16}[nt]){1,32})?"
 )
 """The text between a name and its value: also `environ['NAME'] = …`, and YAML with a kind (`NAME: !vault …`) or a text
@@ -29,7 +29,8 @@ TAIL: Final = (
 VALUE: Final = (
     # Quoted, also as a shell writes it ($'…') or Python (b'…'): up to the same quote with as many backslashes, or to
     # the end of the line if the text was cut.
-    rf"(?:(?:\\{{0,16}}[$@]|(?<=\s)[bBrRuUfF]{{1,2}})?(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
+    rf"(?:(?:\\{{0,16}}[$@]|(?<=\s)[bBrRuUfF]{{1,2}})?(?:''(?=')|\"\"(?=\"))?"
+    rf"(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
     r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]]|(?<=\\) )+))"
 )
 
@@ -61,7 +62,7 @@ VALUES: Final = (
         r"(?i:(?:secret(?:[_-]?(?:access[_-]?)?key|[_-]?(?:id|token|value))?|passw(?:or)?d|passphrase|credential)s?"
         rf"{TAIL}{IS}{VALUE})",
     ),
-    Rule("named-password", ("_pass", "-pass", "_pwd", "-pwd"), rf"(?i:[_-](?:pass|pwd){TAIL}{IS}{VALUE})"),
+    Rule("named-password", ("_pass", "-pass", "_pw", "-pw"), rf"(?i:[_-](?:pass|pwd?){TAIL}{IS}{VALUE})"),
     Rule("variable-password", ("pass=",), rf"(?<=[A-Z0-9])(?<!BY)(?<!COM)PASS={VALUE}"),
     Rule("variable-access-token", ("_pat=",), rf"_PAT={VALUE}"),
     # PWD is also the working folder.
@@ -95,7 +96,7 @@ VALUES: Final = (
         "option",
         ("--",),
         r"(?i:--(?:[a-z]{1,16}-){0,3}(?:api-?key|access-?key|secret(?:-key)?|token|passw(?:or)?d|passphrase|credentials?)"
-        rf"\s{{1,8}}{VALUE})",
+        rf"\s{{1,8}}(?:<<<\s{{0,8}})?{VALUE})",
     ),
     Rule(
         "option-user",
