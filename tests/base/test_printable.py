@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.printable import HIDDEN_CATEGORIES, foreign, one_line, visible
+from codex_mcp.base.printable import HIDDEN_CATEGORIES, are_waiting, counted, foreign, one_line, visible
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:
@@ -29,3 +29,9 @@ def test_nothing_hidden_is_left(text: str) -> None:
 def test_what_another_machine_wrote_is_one_short_printable_line() -> None:
     assert foreign("no\x1b[2J\u202e\nfingerprint") == "no\\u{1b}[2J\\u{202e}\\nfingerprint"
     assert foreign("x" * 10, 4) == "xxxx…"
+
+
+def test_one_is_in_the_singular() -> None:
+    assert [counted(count, "prompt") for count in (0, 1, 2)] == ["0 prompts", "1 prompt", "2 prompts"]
+    assert are_waiting(1) == "1 more prompt is waiting"
+    assert are_waiting(2) == "2 more prompts are waiting"
