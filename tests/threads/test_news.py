@@ -58,6 +58,18 @@ def test_an_answer_that_was_noted_in_two_steps_is_revoked_as_a_whole() -> None:
     assert not reported.has("ada", "two")
 
 
+def test_an_answer_that_is_read_after_all_has_told_what_it_contains_until_it_is_lost_again() -> None:
+    reported = Reported()
+    reported.add("ada", 1, ["one"])
+    for _ in range(2):
+        assert reported.revoke("ada", 1)
+        reported.restore("bob", 1)
+        reported.restore("ada", 2)
+        assert not reported.has("ada", "one")
+        reported.restore("ada", 1)
+        assert reported.has("ada", "one")
+
+
 def test_a_question_that_came_back_without_an_answer_is_news_again() -> None:
     reported = Reported()
     reported.add("ada", 1, ["turn/question-1", "turn"])

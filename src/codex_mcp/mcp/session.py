@@ -51,6 +51,9 @@ class ToolBox(Protocol):
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """The answer to a call did not reach this caller; it is news again."""
 
+    def answer_read(self, caller: str, request_id: Id) -> None:
+        """This caller reads it after all."""
+
     def caller_left(self, caller: str, client: str) -> None:
         """The session of this caller, who is this client, has ended, or lost its connections."""
 
@@ -296,10 +299,12 @@ class Session:
             self._tools.answer_lost(self.caller, request_id)
 
     def answer_read_again(self, request_id: Id) -> None:
-        """The client has reconnected to read the answer."""
+        """The client has reconnected to read the answer, which may be there already."""
         call = self._calls.get(request_id)
         if call is not None:
             call.answer_read_again()
+        else:
+            self._tools.answer_read(self.caller, request_id)
 
     def cancel_all(self) -> None:
         """Cancel every call, and end the subscriptions."""

@@ -66,11 +66,13 @@ def verdict(unreported: Iterable[News], mode: WaitMode, *, runs: bool) -> WaitVe
 
 
 class _Caller:
-    __slots__ = ("keys", "requests")
+    __slots__ = ("keys", "requests", "unread")
 
     def __init__(self) -> None:
         self.keys: OrderedDict[str, None] = OrderedDict()
         self.requests: OrderedDict[Hashable, tuple[str, ...]] = OrderedDict()
+        self.unread: OrderedDict[Hashable, tuple[str, ...]] = OrderedDict()
+        """What the answers to requests tell that did not reach the caller, which may still read them."""
 
 
 class Reported:
@@ -111,7 +113,16 @@ class Reported:
         keys = known.requests.pop(request, ())
         for key in keys:
             known.keys.pop(key, None)
+        if keys:
+            known.unread[request] = keys
+            _trim(known.unread, self._max_requests)
         return bool(keys)
+
+    def restore(self, caller: str, request: Hashable) -> None:
+        """The caller reads the answer to this request after all."""
+        known = self._callers.get(caller)
+        if known is not None:
+            self.add(caller, request, known.unread.pop(request, ()))
 
     def forget(self, caller: str, keys: Iterable[str]) -> None:
         """These are news to the caller again."""

@@ -1,6 +1,7 @@
 """Over HTTP an answer counts as told once its client has read it, even if the client then closes its connection."""
 
 import asyncio
+import re
 import socket
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import msgspec
 import pytest
 
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.mcp.calls.test_waiting import JSON, answers_others, begins, result_at, seen
+from tests.mcp.calls.test_waiting import JSON, all_gone, answers_others, begins, gate, result_at, seen
 from tests.support.http.client import connect
 from tests.support.http.http_server import ChildServer, scripted_http_server
 from tests.support.http.mcp_client import BOTH, Door, Json, call, shake_hands, stateless
@@ -53,6 +54,13 @@ async def arrived(server: ChildServer, deaf: socket.socket, text: bytes) -> None
             except BlockingIOError:
                 pass
             await answers_others(server)
+
+
+async def idle(server: ChildServer) -> None:
+    """Wait until no call runs."""
+    async with asyncio.timeout(PATIENCE):
+        while re.search(rb"calls_running{.*} [1-9]", (await Door(server.port, "/metrics").ask("GET")).body):
+            pass
 
 
 @pytest.mark.parametrize("connection", ["keep-alive", "close"])
@@ -111,3 +119,23 @@ async def test_an_answer_that_arrived_and_was_not_read_is_news_again(tmp_path: P
             await arrived(server, deaf, b'"one"')
         assert seen(await result_at(door, call(3, "codex_wait"))) == (["one"], 0)
         assert seen(await result_at(door, call(4, "codex_wait"))) == ([], 0)
+
+
+async def test_an_answer_that_was_read_on_a_resumed_stream_is_not_repeated(tmp_path: Path) -> None:
+    """It was there before the client came back. One that the client does not read then is news again."""
+    async with scripted_http_server(tmp_path, "--quiet-time", AT_ONCE) as (server, model):
+        door = await shake_hands(server.port)
+        for number, (name, is_read) in enumerate({"one": True, "two": False}.items()):
+            asked = call(3 * number + 1, "codex", {"prompt": gate(name), "events": "standard"})
+            async with door.stream("POST", asked) as stream:
+                first = await stream.next()
+                await model.wait_for_gate(name)
+            assert first is not None
+            await all_gone(server, "streams")
+            model.release(name)
+            await idle(server)
+            if is_read:
+                async with door.stream("GET", last_event_id=first.id) as stream:
+                    assert [each.get("id") for each in await stream.rest()][-1] == asked["id"]
+            for found in ([] if is_read else [name], []):
+                assert seen(await result_at(door, call(f"{name} {found}", "codex_wait"))) == (found, 0)

@@ -49,6 +49,9 @@ class NoTools:
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """Nothing was reported."""
 
+    def answer_read(self, caller: str, request_id: Id) -> None:
+        """Nothing was reported."""
+
 
 @dataclass(frozen=True, slots=True)
 class Served:

@@ -211,8 +211,9 @@ class Waits:
         for turn in finished:
             if call.can_deliver:
                 turn.mark_delivered()
-        if call.can_deliver:
-            self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
+        self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
+        if not call.can_deliver:
+            self._reported.revoke(call.caller, call.request_id)
 
     def stopped(self, call: Call, turn: Turn) -> None:
         """Note that the caller stopped this turn by cancelling its call: its end is not news for this caller."""
@@ -231,6 +232,10 @@ class Waits:
         """Make the contents of an answer news again that did not reach its caller."""
         if self._reported.revoke(caller, request_id):
             self._changes.tell(caller)
+
+    def answer_read(self, caller: str, request_id: Id) -> None:
+        """The caller has come back and reads the answer after all: what it contains is no news any more."""
+        self._reported.restore(caller, request_id)
 
     def still_open(self, call: Call, keys: Iterable[str]) -> None:
         """Make these questions news again for a caller that has not answered them."""

@@ -105,7 +105,7 @@ class HttpChannel:
         self._reader: asyncio.Future[None] | None = None
         self._posts: dict[Id, LiveStream] = {}
         self._answer_only: set[Id] = set()
-        self._ended: OrderedDict[str, LiveStream] = OrderedDict()
+        self._ended: OrderedDict[str, tuple[LiveStream, Id]] = OrderedDict()
         self._streams = 0
         self._closed = False
         self._unheard: list[tuple[Id, Waiter]] = []
@@ -210,11 +210,15 @@ class HttpChannel:
         if name == self.standing.name:
             return self.standing
         if name in self._ended:
-            return self._ended[name]
+            return self._ended[name][0]
         return next((stream for stream in self._posts.values() if stream.name == name), None)
 
     def request_of(self, stream: LiveStream) -> Id | None:
         return next((request_id for request_id, each in self._posts.items() if each is stream), None)
+
+    def request_read_on(self, stream: LiveStream) -> Id | None:
+        """The same, also if the answer has ended the stream."""
+        return self._ended[stream.name][1] if stream.name in self._ended else self.request_of(stream)
 
     @property
     def busy(self) -> bool:
@@ -248,7 +252,7 @@ class HttpChannel:
             is_resumable = about not in self._answer_only
             self.forget(about)
             if is_resumable:
-                self._ended[stream.name] = stream
+                self._ended[stream.name] = stream, about
             if len(self._ended) > ENDED_STREAMS:
                 self._ended.popitem(last=False)
 

@@ -172,7 +172,7 @@ class McpEndpoint:
         stream.continue_after(number)
         http.extra_headers.append(sent_with(session))
         session.channel.reader_came(stream)
-        request_id = session.channel.request_of(stream)
+        request_id = session.channel.request_read_on(stream)
         if request_id is not None:
             session.session.answer_read_again(request_id)
         was_read = False

@@ -63,6 +63,7 @@ class Tools:
         self._around = around
         self._follower = follower
         self.answer_lost = follower.waiter.answer_lost
+        self.answer_read = follower.waiter.answer_read
         self.caller_left = follower.waiter.caller_left
         self.caller_came = follower.waiter.caller_came
         self.limits = LearnedLimits()
