@@ -142,6 +142,7 @@ class Team:
             "paused_until": {name: pause.until for name, pause in pauses.items() if pause is not None and pause.until},
             "usage": await self._usage(principal),
             "rate_limits": described(self._threads.account.rate_limits),
+            "account_limited": self._threads.account.is_limited,
             "account_paused_until": self._threads.account.paused_until,
             **await self._mail_of(members),
             "mail": self.injection.counts.of(principal),

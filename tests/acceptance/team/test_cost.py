@@ -1,10 +1,13 @@
 """Tokens, money and limits in results, lists and the status, on the real core."""
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 
+from codex_mcp.base.blocking import in_thread
+from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import scripted_server
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import structured
@@ -119,6 +122,9 @@ async def test_an_account_that_has_reached_its_limit_gets_no_request_of_other_ag
         wall = (await server.run("codex", {"prompt": work("wall"), "identity": "arch"}))["structuredContent"]
         assert (wall["status"], wall["error"]) == ("failed", {"code": "usage_limit", "resets_at": RESET})
         assert (await server.status())["account_paused_until"] == RESET
+        told = await in_thread(command, server.setup.home, "doctor", "--json")
+        (limit,) = [each for each in json.loads(told.stdout)["checks"] if each["check"] == "agents.account"]
+        assert f"server process {server.process.pid} has reached its usage limit, until " in limit["text"]
         before = len(model.requests)
         other = (await server.run("codex", {"prompt": work(), "identity": "dev"}))["structuredContent"]
         assert "the account has reached its usage limit, which ends in 1" in other["content"]

@@ -50,6 +50,8 @@ class Patient:
     variables: dict[str, str] = field(default_factory=dict)
     fix: str = ""
     """The advice."""
+    tries: Callable[[], None] = lambda: None
+    """Sends a prompt that finds out whether the account takes requests."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -149,6 +151,36 @@ def stale_agents(patient: Patient) -> None:
     register(folder, owned(an_agent(1, "ann", status=AgentStatus.ACTIVE, days_ago=1), "gone"))
 
 
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
+WALL = """
+[scenes.hello]
+steps = [{ say = "Hello." }]
+[scenes.wall]
+when = "wall"
+steps = [{ fail = 429, body = '{"error": {"type": "usage_limit_reached", "message": ""}}' }]
+"""
+
+
+def ask(server: Any, number: int, method: str, params: object) -> None:
+    """Send a request, and wait for its answer."""
+    asked = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    server.stdin.write(json.dumps(asked).encode() + b"\n")
+    server.stdin.flush()
+    while json.loads(server.stdout.readline()).get("id") != number:
+        pass
+
+
+def an_account_at_its_limit(patient: Patient) -> None:
+    words, ends = [PROGRAM, "serve", "--scripted", str(patient.write("wall.toml", WALL))], subprocess.PIPE
+    process = subprocess.Popen(words, stdin=ends, stdout=ends, env=patient.environment, cwd=patient.home)
+    server = patient.held.enter_context(process)  # which closes its stdin
+    ask(server, 0, "initialize", CLIENT)
+    ask(server, 1, "tools/call", {"name": "codex", "arguments": {"prompt": "wall"}})
+    again = {"name": "codex", "arguments": {"prompt": "hello", "when-limited": "try"}}
+    patient.tries = lambda: ask(server, 2, "tools/call", again)
+    patient.variables.update(NO_CODEX)
+
+
 def state_in_a_file(patient: Patient) -> None:
     patient.write("file", "")
     patient.variables.update(NO_CODEX)
@@ -160,8 +192,7 @@ def no_flags(patient: Patient) -> None:
 
 
 def the_first_call(patient: Patient) -> None:
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
-    asked = [("initialize", client), ("tools/call", {"name": "codex_status", "arguments": {}})]
+    asked = [("initialize", CLIENT), ("tools/call", {"name": "codex_status", "arguments": {}})]
     lines = [{"jsonrpc": "2.0", "id": number, "method": name, "params": p} for number, (name, p) in enumerate(asked)]
     ended = subprocess.run(
         [PROGRAM, "serve"],
@@ -339,6 +370,13 @@ CASES = {
     "a port in use": Case("port", W, a_port_in_use, "stop what uses it", released),
     "agents that cannot be read": Case("agents", E, state_in_a_file, "check its permissions", no_flags),
     "stale agents": Case("agents", W, stale_agents, "--prune --older-than 0", Patient.follow_command),
+    "an account at its limit": Case(
+        "agents.account",
+        W,
+        an_account_at_its_limit,
+        "with `when-limited: try`",
+        lambda patient: patient.tries(),
+    ),
     "a turn that fails": Case(
         "turn",
         E,

@@ -284,6 +284,20 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         "codex-mcp threads --prune --older-than 0",
         but(agents=facts.Agents(2)),
     ),
+    "an account at its limit": (
+        but(agents=facts.Agents(2, limited=(facts.Limited(4711, 1795061872.0),))),
+        "agents.account",
+        Level.WARNING,
+        "`when-limited: try`",
+        but(agents=facts.Agents(2)),
+    ),
+    "an account at a limit without a known end": (
+        but(agents=facts.Agents(2, limited=(facts.Limited(4711),))),
+        "agents.account",
+        Level.WARNING,
+        "`when-limited: try`",
+        but(agents=facts.Agents(2)),
+    ),
     "a turn that fails": (
         but(turn=facts.Turn("no answer")),
         "turn",

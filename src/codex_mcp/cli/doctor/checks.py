@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.cli.doctor.client_checks import judge_clients
 from codex_mcp.cli.doctor.facts import (
     LEAST_FREE_BYTES,
@@ -209,6 +210,11 @@ def _agents(agents: Agents) -> Iterator[Finding]:
         yield Finding("agents", group, Level.WARNING, text, fix)
     elif agents.total:
         yield Finding("agents", group, Level.OK, f"{agents.total} agents of a team, none without its server")
+    for each in agents.limited:
+        known = "nobody knows until when" if each.until is None else f"until {format_timestamp(each.until)}"
+        text = f"the account of server process {each.pid} has reached its usage limit, {known}: its agents are paused"
+        fix = "wait, or send a prompt with `when-limited: try`, which shows whether the limit has ended"
+        yield Finding("agents.account", group, Level.WARNING, text, fix)
 
 
 def _turn(turn: Turn) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ def gather(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: s
         gathering.folders(settings),
         gathering.clients(settings, settings.core.codex_home, environment, cwd),
         tuple(gathering.ports(settings, needs_sign_in=needs_sign_in)),
-        gathering.agents(settings.team.state_dir),
+        gathering.agents(settings.team.state_dir, environment),
         turn,
     )
 

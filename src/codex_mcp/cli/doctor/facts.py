@@ -156,10 +156,19 @@ class Port(Struct, frozen=True):
     """What to do then."""
 
 
+class Limited(Struct, frozen=True):
+    """A running server whose account has reached its usage limit."""
+
+    pid: int
+    until: float | None = None
+    """Seconds since 1970; None if nobody knows."""
+
+
 class Agents(Struct, frozen=True):
     total: int = 0
     stale: tuple[str, ...] = ()
     error: str = ""
+    limited: tuple[Limited, ...] = ()
 
 
 class Turn(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import errno
 import fcntl
@@ -27,6 +28,7 @@ from codex_mcp.cli.clients.everywhere.reading import read_clients
 from codex_mcp.cli.clients.surroundings import folders_here
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor import facts
+from codex_mcp.cli.doctor.account_limits import account_limits
 from codex_mcp.cli.doctor.provider import configured_provider
 from codex_mcp.cli.state.folder import agents_in, readable
 from codex_mcp.codex.binary import Binary, Origin, find_codex
@@ -252,14 +254,15 @@ def _port_problem(host: str, port: int) -> str:
         return in_use if exc.errno == errno.EADDRINUSE else str(exc.strerror)
 
 
-def agents(state_dir: str) -> facts.Agents:
+def agents(state_dir: str, environment: Mapping[str, str]) -> facts.Agents:
     try:
         with readable(state_dir):
             found = agents_in(state_dir)
     except Explained as exc:
         return facts.Agents(error=str(exc))
     stale = tuple(agent.identity for agent in found if agent.status is AgentStatus.STALE)
-    return facts.Agents(sum(agent.status is not AgentStatus.CLOSED for agent in found), stale)
+    limited = asyncio.run(account_limits(state_dir, environment))
+    return facts.Agents(sum(agent.status is not AgentStatus.CLOSED for agent in found), stale, limited=limited)
 
 
 def system() -> str:
