@@ -326,9 +326,7 @@ async def test_closing_answers_everybody(tmp_path: Path) -> None:
         await threads.aclose()
 
 
-async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_belongs_to_the_same(
-    tmp_path: Path,
-) -> None:
+async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_keeps_its_owner(tmp_path: Path) -> None:
     owners = EmbeddedOwners(str(tmp_path))
     await owners.open()
     async with scripted_threads(tmp_path) as (threads, _model):
@@ -338,11 +336,8 @@ async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_be
         turn = submit(thread, GATE)
         threads.thread_named("nobody", "else")
         threads.thread_named(provisional, UNKNOWN)
-        assert (threads.known(UNKNOWN, "ada"), threads.known(UNKNOWN), threads.known(provisional, "ada")) == (
-            thread,
-            None,
-            None,
-        )
+        known = threads.known(UNKNOWN, "ada"), threads.known(UNKNOWN), threads.known(provisional, "ada")
+        assert known == (thread, None, None)
         assert {thread.id, turn.thread_id} == {UNKNOWN}
     assert await owners.owner(UNKNOWN) == "ada"
     await owners.aclose()

@@ -44,8 +44,12 @@ class Waiters(Struct, eq=False):
 
     def join(self, others: Waiters) -> None:
         """From now on, those wait for this event."""
-        self._waiting += others._waiting
-        others._waiting = []
+        self._waiting += others.take()
+
+    def take(self) -> list[Waiter]:
+        """Those that wait, which are no longer told here."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
 
     async def wait(self) -> None:
         """Return after the next event."""
@@ -55,7 +59,6 @@ class Waiters(Struct, eq=False):
 
     def tell(self) -> None:
         """The event has happened: resolve all of them."""
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
+        for waiter in self.take():
             if not waiter.done():
                 waiter.set_result(None)

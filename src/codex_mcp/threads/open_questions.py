@@ -194,6 +194,16 @@ class _Open(Struct, eq=False):
     waiters: Waiters = field(default_factory=Waiters)
     changed: Callable[[], None] = lambda: None
 
+    def add(self, others: _Open) -> None:
+        """What is open there is open here as well, and their listener is told from now on."""
+        self.listed.update(others.listed)
+        self.asking.update(others.asking)
+        self.waiters.join(others.waiters)
+        self.on_change(others.changed)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        self.changed = listener
+
 
 class ParkedQuestions:
     """The questions of one turn that are listed, or that a client is being asked."""
@@ -205,10 +215,7 @@ class ParkedQuestions:
         """The turn of those has ended. What sub-agents still ask in it is open here as well, until it is closed."""
         mine, self._now = self._now, before._now
         if mine is not self._now:
-            self._now.listed |= mine.listed
-            self._now.asking |= mine.asking
-            self._now.waiters.join(mine.waiters)
-            self._now.changed = mine.changed
+            self._now.add(mine)
             if self._now.listed:
                 self._now.waiters.tell()
                 self._now.changed()
@@ -229,7 +236,7 @@ class ParkedQuestions:
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call this whenever a question is listed or removed from the list."""
-        self._now.changed = listener
+        self._now.on_change(listener)
 
     async def park(self, question: Question) -> Answer:
         """List the question until it is closed at the board, which cancels this."""

@@ -283,8 +283,7 @@ class Thread:
         """The core has ended: fail its turn and the turns that wait behind it."""
         if self.loading.core_lost(core, reason):
             self.own.lost()
-        # A turn that was not given to a core yet starts in the next one.
-        if self.current is not None and self.current.core is core:
+        if self.current is not None and self.current.core is core:  # one that has no core yet starts in the next one
             self._fail_all(str(reason))
             self.loading.loss_was_told()
 
