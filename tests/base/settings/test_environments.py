@@ -79,5 +79,5 @@ def test_the_exec_server_is_a_place_of_its_own_or_a_name(
         ({"codex_bin": "/old/codex"}, "/old/codex"),
     ],
 )
-def test_a_program_for_codex_is_named_by_either_setting(values: dict[str, object], named: str | None) -> None:
+def test_a_program_for_codex_is_named_by_either_setting(values: dict[str, str], named: str | None) -> None:
     assert make_settings(**values).core.named_codex == named
