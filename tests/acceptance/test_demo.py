@@ -10,6 +10,7 @@ from pathlib import Path
 from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.base.processes import marks
+from tests.support.core.odd_codex import TESTED
 from tests.support.servers.terminal import CTRL_C, Terminal
 
 DEMO = [sys.executable, "-m", "codex_mcp", "demo"]
@@ -158,10 +159,11 @@ def test_where_the_sandbox_cannot_work_it_says_so_and_asks_before_every_command(
     programs, temporary = tmp_path / "bin", tmp_path / "temporary"
     programs.mkdir()
     temporary.mkdir()
-    # The real Codex, on a machine where its sandbox does not work.
+    # The real Codex, on a machine where its sandbox does not work. It needs no trial, whatever version runs the tests.
     codex = programs / "codex"
     codex.write_text(
         "#!/bin/sh\n"
+        f'[ "$1" = --version ] && {{ echo codex-cli {TESTED}; exit; }}\n'
         '[ "$1" = sandbox ] && { echo "bwrap: No permissions" >&2; exit 1; }\n'
         f'exec "{bundled_codex_path()}" "$@"\n'
     )
