@@ -71,7 +71,7 @@ REQUESTS: Final[Mapping[str, Call]] = {
 }
 """Every request that we send, except some that Codex still answers although its schema no longer has them."""
 
-UNLISTED: Final = frozenset(("getAuthStatus", "getConversationSummary", "gitDiffToRemote"))
+UNLISTED: Final = frozenset(("getAuthStatus", "getConversationSummary"))
 """These. The conversation methods use them and say so if Codex refuses them."""
 
 HEARD: Final = frozenset(("item/started", "item/completed", "turn/started", "turn/completed", "error"))
