@@ -1,6 +1,7 @@
 """Which program is started as the core, and how."""
 
 import asyncio
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -12,6 +13,7 @@ from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.codex.launch import UNLOAD_DELAY, launcher
 from codex_mcp.codex.legacy.core import LegacyCore
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
+from codex_mcp.codex.versions.trials import Trials
 from tests.support.core.cores import Listener, no_pace, settings_below
 from tests.support.rpc.memory_channel import memory_pair
 from tests.support.settings import make_settings
@@ -97,6 +99,14 @@ async def test_a_codex_that_is_not_there_cannot_be_started(tmp_path: Path) -> No
     settings = settings_below(tmp_path, codex_bin="/nowhere/codex")
     with pytest.raises(NoCodex, match="there is no such program"):
         await launcher(settings.core, {"PATH": ""})()
+
+
+async def test_a_codex_that_cannot_be_tried_is_refused(tmp_path: Path) -> None:
+    settings = settings_below(tmp_path, codex_bin=str(fake_codex(tmp_path, "9.9.9")))
+    (tmp_path / "home/.codex/codex-mcp").write_text("in the way of what trials leave")
+    async with contextlib.aclosing(Trials(settings.core.codex_home, os.environ)) as trials:
+        with pytest.raises(NoCodex, match="it could not be tried; `codex-mcp doctor --self-test` shows why, and"):
+            await launcher(settings.core, {"PATH": ""}, trials=trials)()
 
 
 async def test_an_override_that_makes_no_sense_is_refused(tmp_path: Path) -> None:

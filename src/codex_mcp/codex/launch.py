@@ -81,8 +81,8 @@ async def _after_trial(binary: Binary, settings: CoreSettings, search_path: str,
     tried = await find_codex_soon(settings, search_path)
     if tried.untried is not None:
         raise NoCodex(
-            f"cannot run {tried.path}: its self-test did not end; `codex-mcp doctor --self-test` shows more, and "
-            "allow_untested_codex runs it without a test"
+            f"cannot run {tried.path}: it could not be tried; `codex-mcp doctor --self-test` shows why, and "
+            "allow_untested_codex runs it without a trial"
         )
     return tried
 

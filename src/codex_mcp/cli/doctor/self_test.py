@@ -134,7 +134,7 @@ def scene(name: str, **parameters: str) -> str:
 
 async def turn(trial: Trial, client: Client) -> None:
     result = await trial.ask(client, f"{REMEMBERED} {scene('say', text='here I am')}")
-    expect("here I am" in result.text, f"an agent did not answer: {result.text[:200]}")
+    expect("here I am" in result.text, f"an agent did not answer: {first_sentence(result)}")
     assert result.structured_content is not None
     trial.thread = result.structured_content.thread_id
 
@@ -167,14 +167,14 @@ async def steer(trial: Trial, client: Client) -> None:
     await trial.model.wait_for_gate("gate")
     reply = {"threadId": thread, "prompt": scene("say", text="steered"), "when": "steer", "wait-seconds": STEER_SECONDS}
     result = await client.call_tool("codex-reply", reply)
-    expect("steered" in result.text, f"a running turn could not be steered: {result.text[:200]}")
+    expect("steered" in result.text, f"a running turn could not be steered: {first_sentence(result)}")
 
 
 async def provider(trial: Trial, client: Client) -> None:
     described = {"name": "second", "base_url": trial.second.base_url, "wire_api": "responses"}
     config = {"model_provider": "second", "model_providers.second": described}
     result = await trial.ask(client, scene("say", text="from the second"), config=config)
-    why = f"a call could not choose its model provider: {result.text[:200]}"
+    why = f"a call could not choose its model provider: {first_sentence(result)}"
     expect("from the second" in result.text and len(trial.second.requests) > 0, why)
 
 
@@ -190,7 +190,7 @@ async def resume(trial: Trial, client: Client) -> None:
     """With a server of its own, after the first one has ended."""
     reply = {"threadId": trial.thread, "prompt": scene("say", text="I am back")}
     result = await client.call_tool("codex-reply", reply)
-    expect("I am back" in result.text, f"a thread could not be continued: {result.text[:200]}")
+    expect("I am back" in result.text, f"a thread could not be continued: {first_sentence(result)}")
     expect(REMEMBERED.encode() in trial.model.requests[-1].body, "a thread that was continued had lost its past")
 
 
@@ -214,6 +214,11 @@ SECOND: Final[Sequence[Check]] = (resume, survival, outside)
 def expect(is_met: bool, why: str) -> None:  # noqa: FBT001
     if not is_met:
         raise Failed(why)
+
+
+def first_sentence(result: ToolResult) -> str:
+    """The rest is advice to a caller, whose thread would still be there."""
+    return result.text.partition("\n")[0].partition(". ")[0][:200]
 
 
 def write(path: str, text: str) -> None:
