@@ -23,6 +23,8 @@ class Measured(Struct, frozen=True):
 
 MEASURED: Final = (
     Measured((0, 163, 0), "everything"),
+    Measured((0, 164, 0), "acceptance"),
+    Measured((0, 165, 0), "acceptance"),
     Measured((0, 166, 0), "judges", ("it ignores the model provider that a call names",)),
     Measured((0, 169, 0), "everything"),
 )
