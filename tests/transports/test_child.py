@@ -127,6 +127,11 @@ async def test_a_grandchild_that_holds_everything_open_holds_up_nobody() -> None
             os.kill(int(sleeper), 9)
 
 
+async def test_the_output_of_a_child_that_is_gone_ends_although_a_grandchild_holds_it_open() -> None:
+    async with running("sh", "-c", "sleep 1000 & echo '\"last\"'; kill -9 $$") as child:
+        assert await everything(child) == [b'"last"']
+
+
 async def test_writing_to_a_child_that_is_gone_is_no_error() -> None:
     async with running("true") as child:
         await child.wait()

@@ -25,6 +25,10 @@ STDERR_GRACE = 0.5
 """Seconds to read the rest of stderr after the child has ended."""
 
 
+OUTPUT_GRACE = 1.0
+"""Seconds to read the rest of its output after the child has ended: what it has started may hold its stdout open."""
+
+
 class Exit(Struct, frozen=True):
     code: int
     stderr: str
@@ -57,6 +61,7 @@ class Child:
         self.pid = transport.get_pid()
         self._transport = transport
         self._exited = protocol.exited
+        self._exited.add_done_callback(lambda exited: exited.get_loop().call_later(OUTPUT_GRACE, self._end_output))
         self._stdin = protocol.stdin
         self._stdout = protocol.stdout
         self._stderr = protocol.stderr
@@ -101,6 +106,11 @@ class Child:
         self._stderr_task.cancel()
         self._transport.close()
         return Exit(code, self.stderr)
+
+    def _end_output(self) -> None:
+        pipe = self._transport.get_pipe_transport(1)
+        if pipe is not None:
+            pipe.close()
 
     async def _keep_stderr(self) -> None:
         assert self._stderr is not None
