@@ -3,6 +3,7 @@ its thread can be continued with what the model was shown."""
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 
 from codex_mcp.mcp.known_clients import CLIENTS, Shows, known_client
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.clients.scenarios import OFFSET, THREAD
+from tests.support.clients.scenarios import THREAD
 from tests.support.http.client import connect
 from tests.support.http.http_server import scripted_http_server
 from tests.support.http.mcp_client import BOTH, SESSION, Door, Json, call, initialize, notification, stateless
@@ -26,6 +27,9 @@ MOST_WAITS = 20
 
 LINES = (0, 0, 0, 0, 150, 1_000)
 """How long an answer is. Some clients hold less than the longer ones."""
+
+REST = re.compile(r'threadIds\\*": \[\\*"([-0-9a-f]{36})\\*"\], \\*"offset\\*": (\d+)')
+"""The call that returns the rest of an answer, as a model is shown it: in words, or in words within JSON."""
 
 
 class Life:
@@ -115,10 +119,12 @@ class Life:
         return "\n".join([token, *filling, ends])
 
     async def _read_on(self) -> None:
-        """Fetch the rest of a long answer for as long as the model is shown where that begins."""
-        while (rest := OFFSET.search(self.shown[-1])) is not None:
-            thread = THREAD.findall(self.shown[-1])[-1]
-            await self._show(await self._result("codex_wait", {"threadIds": [thread], "offset": int(rest[1])}))
+        """Fetch the rest of long answers for as long as the model is shown where that begins."""
+        rests = REST.findall(self.shown[-1])
+        while rests:
+            thread, offset = rests.pop()
+            await self._show(await self._result("codex_wait", {"threadIds": [thread], "offset": int(offset)}))
+            rests += REST.findall(self.shown[-1])
 
     async def _give_up(self, tool: str, arguments: Json, *, hangs_up: bool, gate: str) -> None:
         async with connect(self._door.port) as wire:
