@@ -70,6 +70,16 @@ def test_an_answer_that_is_read_after_all_has_told_what_it_contains_until_it_is_
         assert reported.has("ada", "one")
 
 
+def test_an_answer_that_no_one_reads_takes_nothing_back_that_another_one_has_told() -> None:
+    reported = Reported()
+    reported.add("ada", 2, ["one"])
+    reported.add("ada", 1, ["one", "two"], is_read=False)
+    assert not reported.revoke("ada", 1)
+    assert [reported.has("ada", key) for key in ("one", "two")] == [True, False]
+    reported.restore("ada", 1)
+    assert reported.has("ada", "two")
+
+
 def test_a_question_that_came_back_without_an_answer_is_news_again() -> None:
     reported = Reported()
     reported.add("ada", 1, ["turn/question-1", "turn"])

@@ -90,19 +90,21 @@ class Reported:
         known = self._callers.get(caller)
         return known is not None and key in known.keys
 
-    def add(self, caller: str, request: Hashable, keys: Iterable[str]) -> None:
-        """The answer to this request tells the caller these news."""
+    def add(self, caller: str, request: Hashable, keys: Iterable[str], *, is_read: bool = True) -> None:
+        """The answer to this request tells the caller these news, if it is read."""
         told = tuple(keys)
         if not told:
             return
         known = self._callers.setdefault(caller, _Caller())
         self._callers.move_to_end(caller)
-        known.requests[request] = (*known.requests.pop(request, ()), *told)
-        for key in told:
-            known.keys[key] = None
-            known.keys.move_to_end(key)
-        _trim(known.keys, self._max_keys)
-        _trim(known.requests, self._max_requests)
+        requests = known.requests if is_read else known.unread
+        requests[request] = (*requests.pop(request, ()), *told)
+        _trim(requests, self._max_requests)
+        if is_read:
+            for key in told:
+                known.keys[key] = None
+                known.keys.move_to_end(key)
+            _trim(known.keys, self._max_keys)
         _trim(self._callers, self._max_callers)
 
     def revoke(self, caller: str, request: Hashable) -> bool:
@@ -113,9 +115,7 @@ class Reported:
         keys = known.requests.pop(request, ())
         for key in keys:
             known.keys.pop(key, None)
-        if keys:
-            known.unread[request] = keys
-            _trim(known.unread, self._max_requests)
+        self.add(caller, request, keys, is_read=False)
         return bool(keys)
 
     def restore(self, caller: str, request: Hashable) -> None:

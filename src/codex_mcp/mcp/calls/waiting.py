@@ -211,9 +211,8 @@ class Waits:
         for turn in finished:
             if call.can_deliver:
                 turn.mark_delivered()
-        self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
-        if not call.can_deliver:
-            self._reported.revoke(call.caller, call.request_id)
+        news = [*(turn.name for turn in finished), *others]
+        self._reported.add(call.caller, call.request_id, news, is_read=call.can_deliver)
 
     def stopped(self, call: Call, turn: Turn) -> None:
         """Note that the caller stopped this turn by cancelling its call: its end is not news for this caller."""
