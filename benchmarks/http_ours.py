@@ -62,6 +62,9 @@ class NoCodex:
     def caller_came(self, caller: str) -> None:
         """Nobody was gone."""
 
+    def answer_read(self, caller: str, request_id: Id) -> None:
+        """Nobody waits for news."""
+
     limits = LearnedLimits()
 
 

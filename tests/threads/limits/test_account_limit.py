@@ -7,10 +7,10 @@ import pytest
 from codex_mcp.codex.core import ThreadSpec, TurnSpec, WhenLimited
 from codex_mcp.codex.facts import Fact, Tokens, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads.limits.account import Account
-from codex_mcp.threads.limits.rate_limits import RateLimits, Window
+from codex_mcp.threads.limits.rate_limits import NONE_KNOWN, RateLimits, Window
 from codex_mcp.threads.record import USAGE_LIMIT, TurnError
 from codex_mcp.threads.turn import Turn
-from codex_mcp.wire.app.notifications import OtherNotification
+from codex_mcp.wire.app.notifications import OtherNotification, RateLimitsUpdated
 from tests.support.core.cores import Watcher
 
 BEGUN = TurnStarted("t", "t")
@@ -90,6 +90,26 @@ async def test_if_it_is_not_known_when_the_limit_ends_a_person_decides() -> None
     trial.add(USED)
     account.tokens_counted()
     assert account.why_not(Paying(), END) == ""
+
+
+def reported(**windows: object) -> RateLimitsUpdated:
+    return RateLimitsUpdated(rate_limits=windows)
+
+
+async def test_an_answer_that_says_nothing_of_limits_does_not_erase_them() -> None:
+    account, refused = limited(END), turn(BEGUN, REFUSED)
+    account.core_told(reported(primary=None, secondary=None, planType=None))
+    assert account.explained(refused.outcome).error == TurnError(USAGE_LIMIT, resets_at=END)
+    account.core_told(OtherNotification("account/updated", {}))
+    assert account.rate_limits == NONE_KNOWN
+
+
+async def test_the_end_of_a_limit_may_be_reported_after_the_refusal() -> None:
+    account = limited(None)
+    account.core_told(reported(primary={"usedPercent": 100, "resetsAt": END}))
+    assert "which ends in 10 min" in account.why_not(Paying(), END - 600)
+    account.core_told(reported(primary={"usedPercent": 100, "resetsAt": END + 60}))
+    assert account.paused_until == END
 
 
 async def test_another_sign_in_has_limits_of_its_own() -> None:

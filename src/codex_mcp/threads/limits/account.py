@@ -22,7 +22,7 @@ from codex_mcp.base.futures import Waiter, Waiters
 from codex_mcp.base.settings.prices import Price, price_of, prices_from
 from codex_mcp.codex.core import ThreadSpec, WhenLimited
 from codex_mcp.codex.events.translator import Told
-from codex_mcp.threads.limits.rate_limits import NONE_KNOWN, rate_limits_from, resets_at, warnings
+from codex_mcp.threads.limits.rate_limits import NONE_KNOWN, RateLimits, rate_limits_from, resets_at, warnings
 from codex_mcp.threads.record import USAGE_LIMIT, Outcome
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.app.notifications import OtherNotification, RateLimitsUpdated
@@ -66,9 +66,18 @@ class Account:
 
     def core_told(self, told: Told | None) -> None:
         if isinstance(told, RateLimitsUpdated):
-            self.rate_limits = rate_limits_from(told.rate_limits)
+            self._reported(rate_limits_from(told.rate_limits))
         elif isinstance(told, OtherNotification) and told.method == SIGN_IN_CHANGED:
+            self.rate_limits = NONE_KNOWN
             self._opened()
+
+    def _reported(self, limits: RateLimits) -> None:
+        """An answer that says nothing of limits, as Codex reports it too, changes nothing of what is known."""
+        if limits == NONE_KNOWN:
+            return
+        self.rate_limits = limits
+        if self.is_limited and self.paused_until is None:
+            self.paused_until = resets_at(limits, time.time())
 
     def price(self, model: str) -> Price | None:
         return price_of(self._prices, model)
