@@ -11,7 +11,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.config.load import DEFAULT, Loaded, teams_folder
 from codex_mcp.mcp.methods import Around
-from codex_mcp.mcp.tools.product import MakeProduct, team_product
+from codex_mcp.mcp.tools.product import MakeProduct, Outside, team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.team.mail.claude_session import claude_session
 from codex_mcp.team.mail.team_mail import MailPlace
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
         resume = _resume(arguments.resume, loaded)
         mail = MailPlace(teams_folder(environment), claude_session(environment))
-        return team_product(loaded.roles, open_store, mail, resume, around)
+        return team_product(loaded.roles, open_store, mail, resume, Outside(around))
 
     return serve(arguments, environment, cwd, team)
 

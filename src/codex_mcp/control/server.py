@@ -130,6 +130,10 @@ class Server:
         """What happens is told from now on. Raises RequestFailed or CannotReach."""
         return msgspec.json.decode(await self.call(control.FOLLOW, control.Follow(topics)), type=control.Followed)
 
+    async def sign_in(self, *, view: bool) -> control.SignInLink:
+        """A link to its dashboard. Raises RequestFailed or CannotReach."""
+        return msgspec.json.decode(await self.call(control.SIGN_IN, control.SignIn(view)), type=control.SignInLink)
+
     async def until_lost(self) -> CannotReach:
         """Wait until there is no connection any more, or the server does not answer: why."""
         while True:

@@ -107,9 +107,12 @@ class Work:
         """The tokens that this principal's reviews for no agent have used."""
         return self._reviewed[principal]
 
-    def pause(self, member: Member, team_tokens: int) -> Paused | None:
-        """Why it may not have another turn now: because of its limits, or else of those of the account."""
-        pause = member.pause(self._settings, team_tokens)
+    def pause(self, member: Member, team_tokens: int | None = None) -> Paused | None:
+        """Why it may not have another turn now: because of its limits, or else of those of the account.
+
+        Without `team_tokens`, what the team had used when it was counted last.
+        """
+        pause = member.pause(self._settings, self._team_tokens if team_tokens is None else team_tokens)
         if pause is not None or member.thread is None:
             return pause
         why = self._account.why_not(member.thread, time.time())

@@ -18,6 +18,7 @@ HELLO: Final = "control/hello"
 FOLLOW: Final = "control/follow"
 QUESTION: Final = "control/question"
 ANSWER: Final = "control/answer"
+SIGN_IN: Final = "control/sign-in"
 EVENT: Final = "control/event"
 RESYNC: Final = "control/resync"
 
@@ -38,7 +39,11 @@ UNAVAILABLE: Final = -32015
 
 THREAD: Final = "thread:"
 QUESTIONS: Final = "questions"
-"""Topics: what happens in one thread, named after the colon, and what Codex asks in any."""
+AGENTS: Final = "agents"
+"""Topics: what happens in one thread, named after the colon, what Codex asks in any, and what each agent is doing."""
+
+AGENT: Final = "agent"
+"""An agent that is followed has changed, or is not run here any more."""
 
 OPENED: Final = "question.opened"
 CLOSED: Final = "question.closed"
@@ -71,6 +76,8 @@ class Greeting(Struct, frozen=True, kw_only=True):
     generation: int
     """Of its Codex: how often it was started."""
     may: Sequence[str]
+    page: str = ""
+    """The address of its dashboard; empty if it serves none."""
 
 
 class ActsFor(Struct, frozen=True, kw_only=True):
@@ -168,6 +175,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class SignIn(Struct, frozen=True):
+    view: bool = False
+
+
+class SignInLink(Struct, frozen=True):
+    """A link that signs one browser in to the dashboard, once, within so many seconds."""
+
+    url: str
+    seconds: float
+
+
 class Follow(Struct, frozen=True):
     topics: Sequence[str]
 
@@ -177,7 +195,7 @@ class Followed(Struct, frozen=True, kw_only=True):
 
     at: str
     agents: Sequence[Mapping[str, object]] = ()
-    """As the registry has them. Of a followed thread, its agent."""
+    """As the registry has them. Of a followed thread, its agent; of the topic `agents`, all, with what they do."""
     questions: Sequence[Question] = ()
     """The open ones, if they are followed."""
 

@@ -46,6 +46,7 @@ READING: Final = frozenset(
         "resources/read",
         control.FOLLOW,
         control.QUESTION,
+        control.SIGN_IN,
     }
 )
 """What a connection that may only read may call, besides tools that change nothing."""
@@ -70,6 +71,7 @@ class Connection:
             control.FOLLOW: self._following.follow,
             control.QUESTION: self._questions.question,
             control.ANSWER: self._answer_received,
+            control.SIGN_IN: self._sign_in_received,
         }
 
     def __repr__(self) -> str:
@@ -138,6 +140,16 @@ class Connection:
     def _answer_received(self, request: Request) -> object:
         assert self._hello is not None
         return self._questions.answer(request, self._hello)
+
+    def _sign_in_received(self, request: Request) -> object:
+        asked, hello, page = msgspec.json.decode(request.params, type=control.SignIn), self._hello, self._inside.page
+        assert hello is not None
+        if page is None or not page.url:
+            raise request_failed(control.UNAVAILABLE, "this server serves no dashboard")
+        if hello.principal is not None:
+            raise request_failed(control.NOT_ALLOWED, f"this connection acts for {hello.principal} only")
+        url, seconds = page.sign_in(hello.person, view=asked.view or hello.view)
+        return control.SignInLink(url, seconds)
 
     def _check_allowed(self, request: Request) -> None:
         """Raises RequestFailed for what a connection that only reads may not do."""

@@ -10,6 +10,7 @@ import msgspec
 
 from codex_mcp.base.futures import Waiter
 from codex_mcp.codex.events.translator import Event
+from codex_mcp.mcp.control.agents import AgentsWatch, gone
 from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.mcp.control.questions import Questions
 from codex_mcp.rpc.errors import invalid_params
@@ -19,6 +20,9 @@ from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import Request
 
 MOST_TOPICS: Final = 64
+
+WHOLE: Final = (control.QUESTIONS, control.AGENTS)
+"""Topics that are not about one thread."""
 
 KINDS: Final[Mapping[str, str]] = {
     "task_started": "turn",
@@ -52,13 +56,21 @@ class Following:
 
     def follow(self, request: Request) -> object:
         asked = msgspec.json.decode(request.params, type=control.Follow)
-        members = {topic: self._member(topic) for topic in asked.topics if topic != control.QUESTIONS}
+        members = {topic: self._member(topic) for topic in asked.topics if topic not in WHOLE}
         if len({*self._stops, *asked.topics}) > MOST_TOPICS:
             raise invalid_params(f"a connection can follow {MOST_TOPICS} topics")
         for topic in asked.topics:
             self._stops.pop(topic, _nothing)()
-            self._stops[topic] = self._begin(topic, members.get(topic))
         agents = [msgspec.json.decode(entry_text(member.record)) for member in members.values()]
+        for topic in asked.topics:
+            if topic == control.AGENTS:
+                watch = AgentsWatch(
+                    self._inside, self._may_see, lambda row: self._tell(control.AGENTS, control.AGENT, row)
+                )
+                agents += watch.rows()
+                self._stops[topic] = watch.begin()
+            else:
+                self._stops[topic] = self._begin(topic, members.get(topic))
         questions = self._questions.open_questions() if control.QUESTIONS in asked.topics else []
         return control.Followed(at=self._at(), agents=agents, questions=questions)
 
@@ -70,7 +82,7 @@ class Following:
         """Raises RequestFailed."""
         if not topic.startswith(control.THREAD):
             raise invalid_params(
-                f"{topic[:100]} cannot be followed here; {control.QUESTIONS} and {control.THREAD}NAME can"
+                f"{topic[:100]} cannot be followed here; {', '.join(WHOLE)} and {control.THREAD}NAME can"
             )
         name = topic.removeprefix(control.THREAD)
         for member in self._inside.team.roster:
@@ -89,7 +101,7 @@ class Following:
             self._tell(topic, kind_of(str(event.msg.get("type"))), event.msg)
 
         observers.add(thread_id, observed)
-        watch = _RemovalWatch(self._inside, member, lambda: self._tell(topic, "agent", _gone(member)))
+        watch = _RemovalWatch(self._inside, member, lambda: self._tell(topic, control.AGENT, gone(member.agent)))
 
         def stop() -> None:
             observers.remove(thread_id, observed)
@@ -130,10 +142,6 @@ class _RemovalWatch:
     def stop(self) -> None:
         self._inside.threads.changes.unwatch([self._member.agent.codex_id], self._changed)
         self._changed.cancel()
-
-
-def _gone(member: Member) -> dict[str, object]:
-    return {"codex_id": member.agent.codex_id, "identity": member.agent.identity, "is_here": False}
 
 
 def kind_of(event_type: str) -> str:

@@ -24,6 +24,7 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 if TYPE_CHECKING:
+    from codex_mcp.mcp.control.inside import Page
     from codex_mcp.mcp.control.late import LateDoor
     from codex_mcp.mcp.tools.team_tools import TeamTools
     from codex_mcp.team.mail.team_mail import MailPlace
@@ -54,6 +55,17 @@ class Product(Struct, frozen=True):
     measure: Callable[[], TeamMeasure] | None = None
     """What a team's agents do, for the metrics."""
 
+
+class Outside(Struct, frozen=True):
+    """What a server with a team gets from the program around it."""
+
+    around: Around | None = None
+    """Around every request."""
+    page: Page | None = None
+    """Its dashboard."""
+
+
+ALONE: Final = Outside()
 
 MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 """Makes a product; the key seals what clients carry for us."""
@@ -107,7 +119,7 @@ def team_product(
     open_store: OpenStore,
     mail: MailPlace,
     resume: ResumeFirst | None = None,
-    around: Around | None = None,
+    outside: Outside = ALONE,
 ) -> MakeProduct:
     # Not loaded by a server without a team, which starts faster.
     from codex_mcp.mcp.control.inside import Inside  # noqa: PLC0415
@@ -132,10 +144,10 @@ def team_product(
         table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listing(offered)}
         stateless = settings.calls.protocol is not Protocol.LEGACY
         told = team_instructions(settings.sessions.tools)
-        methods = Methods(table, CAPABILITIES, stateless, around, told, late.logged)
+        methods = Methods(table, CAPABILITIES, stateless, outside.around, told, late.logged)
         box = tools.tools()
         reading = {tool.name for tool in offered if tool.read_only}
-        inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads)
+        inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads, outside.page)
 
         close = partial(_close, door, tools)
         return Product(methods, box, close, team.note_refused, LONGEST_GRACE, team.measured)
