@@ -2,10 +2,11 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.printable import HIDDEN_CATEGORIES, are_waiting, counted, foreign, one_line, visible
+from codex_mcp.base.printable import HIDDEN_CATEGORIES, age, are_waiting, counted, foreign, one_line, visible
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:
@@ -35,3 +36,10 @@ def test_one_is_in_the_singular() -> None:
     assert [counted(count, "prompt") for count in (0, 1, 2)] == ["0 prompts", "1 prompt", "2 prompts"]
     assert are_waiting(1) == "1 more prompt is waiting"
     assert are_waiting(2) == "2 more prompts are waiting"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(-5, "0 s"), (59.9, "59 s"), (60, "1 min"), (7_200, "2 h"), (86_400 * 400, "400 d")]
+)
+def test_an_age_is_one_number_and_one_unit(seconds: float, words: str) -> None:
+    assert age(seconds) == words

@@ -11,6 +11,8 @@ import unicodedata
 HIDDEN_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Cs")
 """Unicode categories that a terminal interprets or hides."""
 
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
+
 LONGEST = 500
 """Characters of another machine's explanation that are shown."""
 
@@ -33,6 +35,14 @@ def foreign(text: str, limit: int = LONGEST) -> str:
 def counted(count: object, noun: str) -> str:
     """`1 prompt`, `2 prompts`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def age(seconds: float) -> str:
+    """`59 s`, `2 min`, `3 h`, `400 d`."""
+    for unit, length in UNITS:
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{max(0, int(seconds))} s"
 
 
 def are_waiting(prompts: int) -> str:

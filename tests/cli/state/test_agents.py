@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.cli.state.agents import OPTIONAL, TITLES, age, as_they_are, chosen, entries, outdated, row
+from codex_mcp.cli.state.agents import OPTIONAL, TITLES, as_they_are, chosen, entries, outdated, row
 from codex_mcp.cli.tables import cell_width, table
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus
@@ -60,13 +60,6 @@ def test_a_row_says_what_an_agent_does_or_how_it_ended() -> None:
     assert row(idle, now) == ("codex:000000000001", "codex", "default", "idle", "1 min", "3", "shop", "main")
     assert row(stale, now)[3:5] == ("stale", "2 d")
     assert len(TITLES) == len(row(idle, now))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(-5, "0 s"), (59.9, "59 s"), (60, "1 min"), (7_200, "2 h"), (86_400 * 400, "400 d")]
-)
-def test_an_age_is_one_number_and_one_unit(seconds: float, words: str) -> None:
-    assert age(seconds) == words
 
 
 def test_programs_get_agents_in_order_and_without_their_specs() -> None:

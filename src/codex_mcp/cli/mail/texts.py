@@ -7,9 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.printable import one_line, visible
+from codex_mcp.base.printable import age, one_line, visible
 from codex_mcp.base.timestamps import format_timestamp
-from codex_mcp.cli.state.agents import age
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.message import Inbox, Message, urgent_first
 from codex_mcp.mail.store_types import Delivered

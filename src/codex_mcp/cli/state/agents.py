@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from codex_mcp.base.printable import age
 from codex_mcp.team.agent import Agent, AgentStatus, with_living_owner
 from codex_mcp.team.records.registry_text import registry_text
 
@@ -14,8 +15,6 @@ TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO
 
 OPTIONAL: Final = ("BRANCH", "REPO", "TEAM", "TURNS", "SEEN")
 """Columns that a narrow screen leaves out, the least important first."""
-
-UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def as_they_are(agents: Iterable[Agent], living: Container[str]) -> list[Agent]:
@@ -50,13 +49,6 @@ def row(agent: Agent, now: float) -> tuple[str, ...]:
         agent.repo_name or "",
         agent.branch or "",
     )
-
-
-def age(seconds: float) -> str:
-    for unit, length in UNITS:
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{max(0, int(seconds))} s"
 
 
 def entries(agents: Sequence[Agent], now: float) -> list[object]:

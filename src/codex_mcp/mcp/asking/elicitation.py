@@ -25,6 +25,7 @@ from codex_mcp.threads.questions.decisions import (
     RuleApproved,
     Scope,
 )
+from codex_mcp.threads.questions.permissions import permission_lines
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
     Json,
@@ -88,7 +89,7 @@ def message_for(question: Question) -> str:
     """What the person reads. The line that asks is that of 0.153.4."""
     match question:
         case CommandQuestion():
-            lines = [_command_message(question), *_permission_lines(question.permissions or {})]
+            lines = [_command_message(question), *_dashed(permission_lines(question.permissions or {}))]
             lines += [f"Reason: {one_line(question.reason)}"] if question.reason else []
         case PatchQuestion():
             lines = [visible(question.reason)] if question.reason else []
@@ -97,7 +98,7 @@ def message_for(question: Question) -> str:
             lines += [PATCH_MESSAGE, *_file_lines(question.changes)]
         case PermissionsQuestion():
             lines = [f"Allow Codex these permissions in `{one_line(question.cwd)}`?"]
-            lines += _permission_lines(question.permissions)
+            lines += _dashed(permission_lines(question.permissions))
             lines += [f"Reason: {one_line(question.reason)}"] if question.reason else []
         case UserQuestion():
             lines = ["Codex asks:", *(visible(asked.question) for asked in question.questions)]
@@ -138,24 +139,8 @@ def _tool_lines(meta: Json) -> list[str]:
     return [f"Arguments: {one_line(msgspec.json.encode(arguments).decode())}"] if arguments else []
 
 
-def _permission_lines(permissions: Json) -> list[str]:
-    """Each permission on its own line: network, and each path with its access."""
-    network, files = permissions.get("network"), permissions.get("fileSystem")
-    lines = ["- network access"] if isinstance(network, dict) and network.get("enabled") else []
-    if not isinstance(files, dict):
-        return lines
-    if entries := files.get("entries"):
-        return lines + [f"- {_entry(entry)}" for entry in entries if isinstance(entry, dict)]
-    for access in ("read", "write"):
-        lines += [f"- {access} `{one_line(str(path))}`" for path in files.get(access) or []]
-    return lines
-
-
-def _entry(entry: Json) -> str:
-    where = entry.get("path")
-    place = where if isinstance(where, dict) else {}
-    named = place.get("path") or place.get("pattern") or place.get("value") or where
-    return f"{entry.get('access')} `{one_line(str(named))}`"
+def _dashed(lines: Sequence[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
 
 
 def form_of(question: Question) -> dict[str, object]:
