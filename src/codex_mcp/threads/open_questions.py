@@ -67,6 +67,10 @@ class Board:
         """Those that wait for an answer, in the order in which Codex asked."""
         return [self._current(entry) for entry in self._entries.open_entries()]
 
+    def closed_questions(self, most: int, most_bytes: int) -> list[Entry]:
+        """The newest of those that were closed within a day, the newest first."""
+        return self._entries.closed_entries(most, most_bytes, self._clock())
+
     def find(self, question_id: str) -> Entry | None:
         """An open question, or one that was closed within a day, with its receipt."""
         entry = self._entries.find(question_id, self._clock())

@@ -198,6 +198,8 @@ class Followed(Struct, frozen=True, kw_only=True):
     """As the registry has them. Of a followed thread, its agent; of the topic `agents`, all, with what they do."""
     questions: Sequence[Question] = ()
     """The open ones, if they are followed."""
+    answered: Sequence[Question] = ()
+    """The newest of those that have ended, the newest first, if they are followed."""
 
 
 class Event(Struct, frozen=True, kw_only=True):

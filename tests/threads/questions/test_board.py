@@ -2,9 +2,10 @@
 
 from collections import Counter
 
+import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from codex_mcp.threads.questions.board import (
     Answer,
@@ -134,6 +135,18 @@ def test_receipts_of_large_questions_are_forgotten_earlier_and_the_newest_is_kep
     for number in (1, 2, 3):
         closed(entries, number, float(number))
     assert [entries.find(f"turn/question-{number}", 3.0) is not None for number in (1, 2, 3)] == [False, False, True]
+
+
+def test_the_newest_receipts_are_listed_as_far_as_their_questions_are_small() -> None:
+    entries = Entries()
+    for number in (1, 2, 3):
+        closed(entries, number, float(number))
+    size = len(msgspec.json.encode([entry(1).question.kind, asdict(entry(1).question)]))
+
+    def listed(most: int, most_bytes: int) -> list[str]:
+        return [each.id[-1] for each in entries.closed_entries(most, most_bytes, 3.0)]
+
+    assert (listed(9, 9 * size), listed(2, 9 * size), listed(9, size)) == (["3", "2", "1"], ["3", "2"], ["3"])
 
 
 def test_the_digest_is_of_what_is_asked_and_not_of_its_id() -> None:

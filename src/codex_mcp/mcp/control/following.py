@@ -72,7 +72,8 @@ class Following:
             else:
                 self._stops[topic] = self._begin(topic, members.get(topic))
         questions = self._questions.open_questions() if control.QUESTIONS in asked.topics else []
-        return control.Followed(at=self._at(), agents=agents, questions=questions)
+        answered = self._questions.answered() if control.QUESTIONS in asked.topics else []
+        return control.Followed(at=self._at(), agents=agents, questions=questions, answered=answered)
 
     def stop(self) -> None:
         while self._stops:

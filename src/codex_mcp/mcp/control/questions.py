@@ -29,6 +29,10 @@ CODEX_APPROVALS: Final = "codex_approvals"
 PROGRAMS: Final = {"dashboard": Via.PAGE, CODEX_APPROVALS: Via.CODEX_APPROVALS}
 """By what program an answer comes; any other is one in a terminal."""
 
+MOST_ANSWERED: Final = 20
+MOST_BYTES: Final = 256 * 1024
+"""Closed questions that a follower is told of at first, and how large they may be together."""
+
 NOT_SHOWN: Final = ("id", "thread_id", "turn_id", "is_old")
 """Fields of a question that are told otherwise, or are nothing to a person."""
 
@@ -42,6 +46,10 @@ class Questions:
 
     def open_questions(self) -> list[control.Question]:
         return [self.shown(entry) for entry in self._board.open_questions() if self._may_see(entry.principal)]
+
+    def answered(self) -> list[control.Question]:
+        closed = self._board.closed_questions(MOST_ANSWERED, MOST_BYTES)
+        return [self.shown(entry) for entry in closed if self._may_see(entry.principal)]
 
     def watch(self, tell: Callable[[str, control.Question], None]) -> Callable[[], None]:
         """Call `tell` with the kind of event for each question that is opened or closed, until it is stopped."""

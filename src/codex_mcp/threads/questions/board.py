@@ -188,6 +188,17 @@ class Entries:
         """Those that wait for an answer, in the order in which Codex asked."""
         return list(self._open.values())
 
+    def closed_entries(self, most: int, most_bytes: int, now: float) -> list[Entry]:
+        """The newest of those that have a receipt, as far as their questions are no larger together."""
+        self._forget(now)
+        found: list[Entry] = []
+        for entry in reversed(self._closed.values()):
+            most_bytes -= self._sizes[entry.id]
+            if len(found) == most or most_bytes < 0:
+                break
+            found.append(entry)
+        return found
+
     def find(self, question_id: str, now: float) -> Entry | None:
         self._forget(now)
         return self._open.get(question_id) or self._closed.get(question_id)
