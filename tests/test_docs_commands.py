@@ -83,9 +83,8 @@ def can_run(words: Words) -> bool:
     if name in ("mcp-server", "serve"):  # over stdio they end with their stdin
         return not {"--port", "--scripted", "--exec-server"} & set(rest)
     needs_more = {"--follow", "--watch", "--turn", "--self-test", "--service", "watch", "<"}
-    return name not in ("exec", "exec-server", "rendezvous", "environments", "login", "demo") and not needs_more & set(
-        rest
-    )
+    stays = ("exec", "exec-server", "rendezvous", "environments", "login", "demo", "dashboard")
+    return name not in stays and not needs_more & set(rest)
 
 
 BLOCKS = in_blocks()

@@ -18,6 +18,7 @@ OF_LIBRARIES = {
     "cli.doctor.cmd_doctor": {"parser.epilog"},
     "cli.exec.cmd_exec": {"handler.terminator"},
     "cli.serving": {"arguments.overrides"},
+    "cli.people.own_pages": {"server.should_exit"},
     "config.load": {"parser.epilog", "parser.usage"},
     "mcp.http.serve": {"server.should_exit"},
     "rendezvous.serve": {"server.should_exit"},

@@ -27,6 +27,7 @@ PAGES = {
     "config": "settings.md",
     "threads": "commands.md#threads",
     "approvals": "terminal.md#approvals",
+    "dashboard": "dashboard.md",
     "show": "terminal.md#show",
     "watch": "terminal.md#watch",
     "interrupt": "terminal.md#interrupt-and-close",

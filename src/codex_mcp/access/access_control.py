@@ -79,6 +79,11 @@ class AccessControl:
         return bool(self._own) if principal == LOCAL else principal in self._administrators
 
     @property
+    def hosts(self) -> frozenset[str]:
+        """The names of this server."""
+        return self._gate.hosts
+
+    @property
     def origins(self) -> frozenset[str]:
         return self._gate.origins
 

@@ -7,10 +7,14 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from codex_mcp.access.gate import LOOPBACK
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Dashboard
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.config.load import DEFAULT, Loaded, teams_folder
 from codex_mcp.mcp.methods import Around
+from codex_mcp.mcp.pages import Pages
 from codex_mcp.mcp.tools.product import MakeProduct, Outside, team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.team.mail.claude_session import claude_session
@@ -46,9 +50,25 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
         resume = _resume(arguments.resume, loaded)
         mail = MailPlace(teams_folder(environment), claude_session(environment))
-        return team_product(loaded.roles, open_store, mail, resume, Outside(around))
+        return team_product(loaded.roles, open_store, mail, resume, Outside(around, _pages(loaded.settings)))
 
     return serve(arguments, environment, cwd, team)
+
+
+def _pages(settings: Settings) -> Pages | None:
+    """The dashboard; None if this server has none. Raises Refused if it would be unsafe."""
+    http, wanted = settings.http, settings.team.dashboard
+    is_near = http.host in LOOPBACK
+    if http.port is None or wanted is Dashboard.OFF or (wanted is None and not is_near):
+        return None
+    if not is_near and http.tls_cert is None:
+        raise Refused(
+            f"cannot show the dashboard on {http.host} without HTTPS: give --tls-cert FILE, listen on 127.0.0.1 behind "
+            "a proxy that speaks HTTPS, or give --dashboard off"
+        )
+    from codex_mcp.dashboard.late import LatePages  # noqa: PLC0415  only a server with a port has pages
+
+    return LatePages(settings.team.state_dir, view=wanted is Dashboard.READ_ONLY)
 
 
 def _check_state_folder(folder: str) -> None:

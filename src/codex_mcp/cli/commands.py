@@ -24,6 +24,7 @@ GROUPS: Final = {
     "Look after agents": {
         "threads": "list the agents of the state folder, and forget old ones",
         "approvals": "list what Codex asks a person, and answer it",
+        "dashboard": "open the pages that show all agents and take your answers",
         "show": "show what an agent was asked, did and answered",
         "watch": "follow an agent while it works",
         "interrupt": "stop what an agent is doing, and keep the agent",
@@ -52,7 +53,7 @@ FOLDERS: Final = {
     "doctor": ("doctor",),
     "exec": ("exec-server", "exec", "rendezvous", "environments"),
     "mail": ("mail",),
-    "people": ("approvals", "show", "watch", "interrupt", "close"),
+    "people": ("approvals", "dashboard", "show", "watch", "interrupt", "close"),
     "state": ("threads", "summary", "audit"),
 }
 """The folders of commands that are not in `cli` itself."""

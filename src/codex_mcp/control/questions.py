@@ -27,6 +27,10 @@ KEY_BYTES: Final = 8
 class NotUsed(Explained):
     """The server refused the answer."""
 
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
 
 _Of: TypeAlias = Callable[[Server], Awaitable[list[control.Question]]]
 
@@ -79,13 +83,16 @@ async def _survey(state_dir: str, caller: Caller, names: Mapping[str, str], of: 
     return Survey(sorted(listed, key=lambda row: row.question.asked_at), unreached)
 
 
-async def give_answer(state_dir: str, asked: Asked, given: control.Given, caller: Caller) -> control.Verdict:
+async def give_answer(
+    state_dir: str, asked: Asked, given: control.Given, caller: Caller, *, key: str = ""
+) -> control.Verdict:
     """Answer what was shown. Raises CannotReach, or NotUsed if the answer does not fit.
 
     If the connection is lost after the answer was sent, the same answer is sent again: its key makes that safe.
     """
     question = asked.question
-    answer = control.Answer(id=question.id, digest=question.digest, key=os.urandom(KEY_BYTES).hex(), answer=given)
+    key = key or os.urandom(KEY_BYTES).hex()
+    answer = control.Answer(id=question.id, digest=question.digest, key=key, answer=given)
     tries = TRIES
     while True:
         tries -= 1
@@ -94,7 +101,8 @@ async def give_answer(state_dir: str, asked: Asked, given: control.Given, caller
                 told = await server.call(control.ANSWER, answer, changes=True)
                 return msgspec.json.decode(told, type=control.Verdict)
         except RequestFailed as exc:
-            raise NotUsed(f"the answer was not used: {foreign(str(exc).removeprefix(INVALID))}") from exc
+            why = foreign(str(exc).removeprefix(INVALID))
+            raise NotUsed(f"the answer was not used: {why}", exc.error.code) from exc
         except CannotReach as exc:
             if exc.why is not Why.LOST or not tries:
                 raise

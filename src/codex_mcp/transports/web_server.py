@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import uvicorn
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.transports.direct_socket import LimitedSocket
+from codex_mcp.transports.http import Receive, Scope, Send
 from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
 KEEP_ALIVE: Final = 75
@@ -19,6 +21,9 @@ KEEP_ALIVE: Final = 75
 
 END_GRACE: Final = 3.0
 """Seconds for clients to read the last answers."""
+
+
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class _Uvicorn(uvicorn.Server):
@@ -29,7 +34,7 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def web_server(app: Any, limits: WebLimits, sockets: type[LimitedSocket], **options: Any) -> uvicorn.Server:
+def web_server(app: Application, limits: WebLimits, sockets: type[LimitedSocket], **options: Any) -> uvicorn.Server:
     """`options` are those of uvicorn's Config."""
     return _Uvicorn(
         uvicorn.Config(

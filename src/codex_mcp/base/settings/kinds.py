@@ -152,6 +152,14 @@ class SlowReader(StrEnum):
     WAIT = "wait"
 
 
+class Dashboard(StrEnum):
+    """What the pages of a server are for."""
+
+    OFF = "off"
+    READ_ONLY = "read-only"
+    ON = "on"
+
+
 class LogLevel(StrEnum):
     OFF = "off"
     ERROR = "error"

@@ -9,6 +9,7 @@ from codex_mcp.base.settings.kinds import (
     MONTH,
     MOST_TOKENS,
     ApprovalPolicy,
+    Dashboard,
     Sandbox,
     count,
     group,
@@ -130,6 +131,15 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
         4096, count(16, 2**20), "CHARACTERS", "characters of a message that an agent gets with a prompt"
     )
     """A longer one is cut and says so; atm_read returns the whole. A page of text stays whole."""
+
+    dashboard: Dashboard | None = setting(
+        None,
+        one_of(Dashboard),
+        "|".join(Dashboard),
+        "with a port: whether people see the agents at /ui, and may answer there",
+        shown="on for a server that only this machine can reach, else off",
+    )
+    """Any other address needs HTTPS (`tls_cert`). People sign in with `codex-mcp dashboard`, or with their token."""
 
     turns_per_hour: int = setting(0, limit(1_000_000), "N", "turns that one agent may begin in an hour; 0 is no limit")
 

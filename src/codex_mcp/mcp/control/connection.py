@@ -142,13 +142,13 @@ class Connection:
         return self._questions.answer(request, self._hello)
 
     def _sign_in_received(self, request: Request) -> object:
-        asked, hello, page = msgspec.json.decode(request.params, type=control.SignIn), self._hello, self._inside.page
+        asked, hello, pages = msgspec.json.decode(request.params, type=control.SignIn), self._hello, self._inside.pages
         assert hello is not None
-        if page is None or not page.url:
+        if pages is None or not pages.url:
             raise request_failed(control.UNAVAILABLE, "this server serves no dashboard")
         if hello.principal is not None:
             raise request_failed(control.NOT_ALLOWED, f"this connection acts for {hello.principal} only")
-        url, seconds = page.sign_in(hello.person, view=asked.view or hello.view)
+        url, seconds = pages.sign_in(hello.person, view=asked.view or hello.view)
         return control.SignInLink(url, seconds)
 
     def _check_allowed(self, request: Request) -> None:

@@ -170,5 +170,5 @@ class Door:
             started_at=self._started_at,
             generation=self._inside.threads.supervisor.starts,
             may=[control.READ] if hello.view else [control.READ, control.CONTROL],
-            page="" if self._inside.page is None else self._inside.page.url,
+            page="" if self._inside.pages is None else self._inside.pages.url,
         )

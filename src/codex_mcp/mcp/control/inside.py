@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,20 +11,10 @@ if TYPE_CHECKING:
     from codex_mcp.base.settings.calls import CallSettings
     from codex_mcp.base.settings.team import TeamSettings
     from codex_mcp.mcp.methods import Methods
+    from codex_mcp.mcp.pages import Pages
     from codex_mcp.mcp.session import ToolBox
     from codex_mcp.team.team import Team
     from codex_mcp.threads.threads import Threads
-
-
-class Page(Protocol):
-    """The dashboard that this server serves."""
-
-    @property
-    def url(self) -> str:
-        """Its address; empty while it cannot be opened."""
-
-    def sign_in(self, person: str, *, view: bool) -> tuple[str, float]:
-        """A link that signs this person in, and the seconds for which it works."""
 
 
 class Inside(Struct, frozen=True):
@@ -38,4 +28,4 @@ class Inside(Struct, frozen=True):
     settings: TeamSettings
     team: Team
     threads: Threads
-    page: Page | None = None
+    pages: Pages | None = None

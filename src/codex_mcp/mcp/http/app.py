@@ -22,6 +22,7 @@ from codex_mcp.mcp.http.hub import Hub, HubSession
 from codex_mcp.mcp.http.mcp_endpoint import McpEndpoint
 from codex_mcp.mcp.http.metrics import CONTENT_TYPE, Metrics
 from codex_mcp.mcp.http.ws_endpoint import serve_socket
+from codex_mcp.mcp.pages import Pages, is_page
 from codex_mcp.transports.http import (
     CONNECTION,
     JSON,
@@ -57,8 +58,16 @@ URL_HOST: Final = re.compile(r"[\w.:\[\]-]+")
 
 
 class HttpApp:
-    def __init__(self, hub: Hub, access: AccessControl, metrics: Metrics | None, settings: HttpSettings) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        access: AccessControl,
+        metrics: Metrics | None,
+        settings: HttpSettings,
+        pages: Pages | None = None,
+    ) -> None:
         self._hub = hub
+        self._pages = pages
         self._access = access
         self._metrics = metrics
         # Without tokens all clients are the same principal, and one would be throttled for what another does.
@@ -76,7 +85,11 @@ class HttpApp:
     async def _http(self, http: HttpExchange) -> None:
         began = time.perf_counter()
         try:
-            await self._route(http)
+            if self._pages is not None and _is_for_people(http):
+                await _check_peer(http)
+                await self._pages.serve(http)
+            else:
+                await self._route(http)
         except Refusal as exc:
             if not http.started:
                 await http.respond(exc.status, exc.body, JSON, *exc.headers)
@@ -93,8 +106,7 @@ class HttpApp:
         if http.path == "/healthz":
             await http.respond(200, b"ok\n", TEXT)
             return
-        if http.connection is not None and (why := await http.connection.why_refused()) is not None:
-            raise refusal(403, why, HANG_UP)
+        await _check_peer(http)
         origin = headers.get("origin", "")
         if origin in self._access.origins:
             http.extra_headers.extend(
@@ -202,6 +214,20 @@ class HttpApp:
             await serve_socket(scope, socket.receive, socket.send, join, pace)
         finally:
             socket.release()
+
+
+async def _check_peer(http: HttpExchange) -> None:
+    """Raises Refusal for a process that an agent started."""
+    if http.connection is not None and (why := await http.connection.why_refused()) is not None:
+        raise refusal(403, why, HANG_UP)
+
+
+def _is_for_people(http: HttpExchange) -> bool:
+    """Whether a browser shows the answer as a page: `/` belongs to MCP, but a person may type it."""
+    if is_page(http.path):
+        return True
+    is_typed = http.method == "GET" and http.path == "/" and SESSION_HEADER not in http.headers
+    return is_typed and http.headers.get("sec-fetch-dest") == "document" and "authorization" not in http.headers
 
 
 async def _close(connection: Connection | None) -> None:

@@ -44,7 +44,7 @@ from codex_mcp.transports.web_limits import WebLimits
 logger = logging.getLogger(__name__)
 
 
-def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = None) -> uvicorn.Server:
+def web_server(app: web.Application, settings: HttpSettings, limits: WebLimits | None = None) -> uvicorn.Server:
     return web.web_server(
         app,
         limits or WebLimits(settings.stall_timeout),
@@ -72,7 +72,9 @@ class HttpServer:
         self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings.http, settings.calls, key)
         self._hub.ask_who_administers(access.administers)
-        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads, self._product.measure), settings.http)
+        metrics = Metrics(self._hub, self._threads, self._product.measure)
+        self._app = HttpApp(self._hub, access, metrics, settings.http, self._product.pages)
+        self._access = access
         self._tasks = TaskSet()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
@@ -82,6 +84,8 @@ class HttpServer:
         server = web_server(self._app, self._settings.http, limits)
         async with contextlib.AsyncExitStack() as at_the_end:
             at_the_end.callback(peers.close)
+            if self._product.pages is not None:
+                at_the_end.push_async_callback(self._product.pages.aclose)
             await _open(self._owners, at_the_end)
             ended = EndedSessions(self._settings.core.codex_home)  # it has a thread, so not before the line above
             await _open(ended, at_the_end)
@@ -95,10 +99,15 @@ class HttpServer:
             serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
             self._tasks.spawn(self._app.grants.watch(), name="check of tokens")
             host, port = listener.getsockname()[:2]
-            announce(f"{'https' if self._settings.http.tls_cert else 'http'}://{host}:{port}")
+            address = f"{'https' if self._settings.http.tls_cert else 'http'}://{host}:{port}"
+            if self._product.pages is not None:
+                self._product.pages.opened(self._access, address)
+            announce(address)
             await first(serving, signals)
             logger.info("stopping")
             self._hub.stop_accepting()
+            if self._product.pages is not None:
+                self._product.pages.stop()
             shutdown = Shutdown(self._hub.running, self._threads, self._settings.calls)
             await shutdown.run(self._product, signals, self._hub.aclose)
             server.should_exit = True

@@ -24,8 +24,8 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 if TYPE_CHECKING:
-    from codex_mcp.mcp.control.inside import Page
     from codex_mcp.mcp.control.late import LateDoor
+    from codex_mcp.mcp.pages import Pages
     from codex_mcp.mcp.tools.team_tools import TeamTools
     from codex_mcp.team.mail.team_mail import MailPlace
     from codex_mcp.team.profile.roles import Role
@@ -54,6 +54,8 @@ class Product(Struct, frozen=True):
     """Upper limit of `shutdown_grace`, in seconds."""
     measure: Callable[[], TeamMeasure] | None = None
     """What a team's agents do, for the metrics."""
+    pages: Pages | None = None
+    """Its dashboard."""
 
 
 class Outside(Struct, frozen=True):
@@ -61,7 +63,7 @@ class Outside(Struct, frozen=True):
 
     around: Around | None = None
     """Around every request."""
-    page: Page | None = None
+    pages: Pages | None = None
     """Its dashboard."""
 
 
@@ -147,9 +149,9 @@ def team_product(
         methods = Methods(table, CAPABILITIES, stateless, outside.around, told, late.logged)
         box = tools.tools()
         reading = {tool.name for tool in offered if tool.read_only}
-        inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads, outside.page)
+        inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads, outside.pages)
 
         close = partial(_close, door, tools)
-        return Product(methods, box, close, team.note_refused, LONGEST_GRACE, team.measured)
+        return Product(methods, box, close, team.note_refused, LONGEST_GRACE, team.measured, outside.pages)
 
     return make

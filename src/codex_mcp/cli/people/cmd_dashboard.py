@@ -1,0 +1,101 @@
+"""`codex-mcp dashboard`: a link to the pages of a server that serves them, else pages of our own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from codex_mcp.base.blocking import in_thread
+from codex_mcp.cli.output import print_text
+from codex_mcp.cli.people.finding import caller_of
+from codex_mcp.cli.state.folder import add_state_argument, state_folder
+from codex_mcp.control.failures import CannotReach
+from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.rpc.errors import RequestFailed
+
+DESCRIPTION: Final = (
+    "Open the dashboard: every agent of every server of the state folder, who needs you, and your answers. The link "
+    "works once, for one minute."
+)
+
+COMMAND: Final = "dashboard"
+
+HIGHEST_PORT: Final = 65_535
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=_port, metavar="PORT", help="serve the pages here, on this port, and not from another server"
+    )
+    parser.add_argument("--open", action="store_true", help="open the link in your browser")
+    parser.add_argument("--view", action="store_true", help="a link with which nothing can be answered or changed")
+    add_state_argument(parser)
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    folder = state_folder(arguments, environment, cwd)
+    caller = caller_of(COMMAND, environment)
+    if arguments.port is None:
+        url = asyncio.run(_link(folder, caller, view=arguments.view))
+        if url is not None:
+            _tell(url)
+            if arguments.open:
+                _open(url)
+            return 0
+    asyncio.run(_serve(folder, caller, arguments))
+    return 0
+
+
+async def _link(folder: str, caller: Caller, *, view: bool) -> str | None:
+    """To the pages of a living server; None if none serves them."""
+    for node in await in_thread(living_nodes, folder):
+        with contextlib.suppress(CannotReach, RequestFailed):
+            async with connected(folder, node, caller) as (server, greeting):
+                if greeting.page:
+                    return (await server.sign_in(view=view)).url
+    return None
+
+
+async def _serve(folder: str, caller: Caller, arguments: argparse.Namespace) -> None:
+    """Serve pages of our own until a signal arrives."""
+    from codex_mcp.cli.people.own_pages import own_pages  # noqa: PLC0415  takes longer to load than all of the above
+
+    async with own_pages(folder, arguments.port or 0) as pages:
+        url, _ = pages.sign_in(caller.person, view=arguments.view)
+        _tell(url)
+        print("It is served by this command until Ctrl-C; Enter prints another link.", file=sys.stderr, flush=True)
+        if arguments.open:
+            await in_thread(_open, url)
+        loop = asyncio.get_running_loop()
+        if sys.stdin.isatty():
+            loop.add_reader(sys.stdin.fileno(), lambda: _again(pages.sign_in(caller.person, view=arguments.view)[0]))
+        try:
+            await pages.until_stopped()
+        finally:
+            if sys.stdin.isatty():
+                loop.remove_reader(sys.stdin.fileno())
+
+
+def _again(url: str) -> None:
+    if sys.stdin.readline():
+        _tell(url)
+
+
+def _tell(url: str) -> None:
+    print_text(f"{url}\nThe link works once, for one minute. The code in it is {url.rpartition('=')[2]}.")
+
+
+def _open(url: str) -> None:
+    import webbrowser  # noqa: PLC0415  only for --open
+
+    webbrowser.open(url)
+
+
+def _port(text: str) -> int:
+    if text.isdecimal() and 0 <= int(text) <= HIGHEST_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a number from 0 to {HIGHEST_PORT}")
