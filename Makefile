@@ -83,7 +83,13 @@ lowest: setup ## install the lowest versions that pyproject.toml allows, and run
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python --no-deps --editable .
 	@.venv-lowest/bin/pytest -q --numprocesses=2 --dist=worksteal $(LOWEST_TESTS)
 
-judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## download the real clients and run the tests that use them
+# A browser comes from the system. Without the right to install one, the test that needs it says what to do.
+.PHONY: chromium
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] || { \
+		echo "installing Chromium"; apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium >/dev/null; }
+
+judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium ## download the real clients and run the tests that use them
 	@$(call run_tests,tests/judges)
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
