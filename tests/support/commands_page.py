@@ -25,6 +25,7 @@ PAGES = {
     "rendezvous": "remote.md",
     "environments": "remote.md",
     "config": "settings.md",
+    "status": "terminal.md#status",
     "threads": "commands.md#threads",
     "approvals": "terminal.md#approvals",
     "dashboard": "dashboard.md",

@@ -22,6 +22,7 @@ GROUPS: Final = {
         "serve": "serve a team of agents with names to an MCP client",
     },
     "Look after agents": {
+        "status": "show who needs you, and the servers that run with their agents",
         "threads": "list the agents of the state folder, and forget old ones",
         "approvals": "list what Codex asks a person, and answer it",
         "dashboard": "open the pages that show all agents and take your answers",
@@ -53,7 +54,7 @@ FOLDERS: Final = {
     "doctor": ("doctor",),
     "exec": ("exec-server", "exec", "rendezvous", "environments"),
     "mail": ("mail",),
-    "people": ("approvals", "dashboard", "show", "watch", "interrupt", "close"),
+    "people": ("approvals", "dashboard", "show", "status", "watch", "interrupt", "close"),
     "state": ("threads", "summary", "audit"),
 }
 """The folders of commands that are not in `cli` itself."""
