@@ -16,14 +16,14 @@ from codex_mcp.control.server import Caller, connected, living_nodes
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.wire import control
-from tests.support.dashboard.visitor import Visitor, signed_in
+from tests.support.dashboard.visitor import Visitor, own_pages, signed_in
 from tests.support.http.client import connect
 from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import Door, call, stateless
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import TOUR, Json, Setup
 from tests.support.team.scenes import TEAM_SCRIPT
-from tests.support.team.team_server import say, structured
+from tests.support.team.team_server import say, structured, team_server
 
 TOKENS = {"alice": "the-token-of-alice-0123456789", "bob": "the-token-of-bob-012345678901"}
 ASKS: Json = {"sandbox": "read-only", "approval-policy": "on-request", "background": True}
@@ -163,6 +163,21 @@ async def test_a_command_of_an_agent_gets_no_page_whatever_it_knows(tmp_path: Pa
         told = structured(await run(server.port, "codex", prompt=prompt, identity="spy", **arguments))
         assert "seen 403 403 403 403" in told["content"], told
         assert (await mira.get("/ui/fleet")).status == 200
+
+
+async def test_the_pages_of_the_command_refuse_an_agent_of_any_server_as_well(tmp_path: Path) -> None:
+    async with team_server(tmp_path, script=TOUR) as (server, _model):
+        await server.start(say("hello"), identity="arch")
+        async with own_pages(server.setup) as (_, link):
+            mira = await signed_in(link)
+            script = server.setup.work / "look.py"
+            script.write_text(LOOK)
+            cookie = "; ".join(f"{name}={value}" for name, value in mira.cookies.items())
+            words = shlex.join([sys.executable, str(script), str(mira.port), "code", cookie])
+            free: Json = {"sandbox": "danger-full-access", "approval-policy": "never"}
+            told = await server.start(f"[[scene: run cmd={json.dumps(words)}]]", identity="spy", **free)
+            assert "seen 403 403 403 403" in told["content"], told
+            assert (await mira.get("/ui/fleet")).status == 200
 
 
 async def test_only_the_whole_user_gets_a_link(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ BUSY: dict[str, Any] = {"thread_state": "busy", "heard": NOW, "since": NOW}
             None,
             (Group.NEED, Glyph.NEED, "no sign of life for 15 min", ""),
         ),
-        (agent(**BUSY, doing="running ls"), None, None, (Group.WORK, Glyph.WORK, "", "ls")),
+        (agent(**BUSY, doing="running /bin/bash -lc 'ls'"), None, None, (Group.WORK, Glyph.WORK, "", "ls")),
         (agent(**BUSY, doing="thinking"), None, None, (Group.WORK, Glyph.WORK, "thinking", "")),
         (agent(closing=True), None, None, (Group.WORK, Glyph.WORK, "sums up its work", "")),
         (agent(said="All\nis well"), None, None, (Group.READY, Glyph.READY, "All", "")),

@@ -23,7 +23,7 @@ from msgspec import Struct
 from codex_mcp.base.printable import age, counted, one_line
 from codex_mcp.control.asked import Asked
 from codex_mcp.dashboard.views.facts import AgentFacts, Silent
-from codex_mcp.dashboard.views.wants import want_of
+from codex_mcp.dashboard.views.wants import typed, want_of
 
 NO_SIGN: Final = 900.0
 """Seconds without a sign of life after which a busy agent needs a look."""
@@ -113,7 +113,13 @@ def _working(agent: AgentFacts, now: float) -> Attention:
     doing = agent.doing or "works"
     if doing.startswith("running "):
         return Attention(
-            Group.WORK, Glyph.WORK, "", _line(doing.removeprefix("running ")), is_code=True, icon="run", chip=chip
+            Group.WORK,
+            Glyph.WORK,
+            "",
+            _line(typed(doing.removeprefix("running "))),
+            is_code=True,
+            icon="run",
+            chip=chip,
         )
     return Attention(Group.WORK, Glyph.WORK, _line(doing), icon="think", chip=chip)
 
