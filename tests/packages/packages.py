@@ -23,6 +23,13 @@ MORE = (*SUBSET, "tests/base", "tests/cli/clients/config_text", "tests/rpc", "te
 """Those that also found what differs between Pythons."""
 
 
+SHOW_A_PAGE = """
+from codex_mcp.dashboard.rendering import Frame, page, static_files
+assert static_files()
+print(page("sign-in.html", Frame(page="", now=0), problem="", has_tokens=False).decode())
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Workshop:
     """A folder for builds and environments."""
@@ -103,6 +110,7 @@ class Workshop:
         )
         checks = {check["check"]: check["level"] for check in json.loads(report.stdout)["checks"]}
         assert (checks["codex.handshake"], checks["turn"]) == ("ok", "ok"), checks
+        assert "Sign in" in self.run([programs / "python", "-c", SHOW_A_PAGE])
 
     def try_source(self, source: Path, python: Path, tests: Sequence[str] = SUBSET) -> str:
         """Run tests of the source distribution there; return the last line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Final
 
 from msgspec import Struct
@@ -36,17 +37,26 @@ class Answered(Struct, frozen=True, kw_only=True):
 
 
 async def found(state_dir: str, fleet: Fleet, question_id: str, caller: Caller) -> Asked | None:
-    """The question as its server has it now, open or closed within a day."""
+    """The question as its server has it now, open or closed within a day.
+
+    Raises CannotReach if none of the servers that answer knows it, and one does not answer.
+    """
     survey = await find_question(state_dir, question_id, caller, {})
     if survey.asked:
         return survey.asked[0]
     facts = fleet.facts()
-    return next((each for each in (*facts.asked, *facts.answered) if each.question.id == question_id), None)
+    known = next((each for each in (*facts.asked, *facts.answered) if each.question.id == question_id), None)
+    if known is None and survey.unreached:
+        raise survey.unreached[0]
+    return known
 
 
 async def answered(state_dir: str, fleet: Fleet, question_id: str, posted: Posted, caller: Caller) -> Answered | None:
     """Give the answer of a posted form; None if there is no such question."""
-    asked = await found(state_dir, fleet, question_id, caller)
+    try:
+        asked = await found(state_dir, fleet, question_id, caller)
+    except CannotReach as exc:
+        return Answered(status=503, sentence=f"{exc}; nothing was decided")
     if asked is None:
         return None
     shown, key = ((posted.get(name) or [""])[0] for name in ("shown", "key"))
@@ -58,12 +68,13 @@ async def answered(state_dir: str, fleet: Fleet, question_id: str, posted: Poste
         changed = isinstance(exc, NotUsed) and exc.code == control.CHANGED
         status = 409 if changed else 503 if isinstance(exc, CannotReach) else 422
         return Answered(status=status, sentence=str(exc), asked=asked)
-    now = await found(state_dir, fleet, question_id, caller)
+    with contextlib.suppress(CannotReach):  # it has ended since: what it said counts
+        asked = await found(state_dir, fleet, question_id, caller) or asked
     return Answered(
         status=200 if verdict.used else 409,
         used=verdict.used,
         sentence=verdict.sentence,
-        asked=now or asked,
+        asked=asked,
         state=verdict.state,
         by=verdict.by,
         via=verdict.via,

@@ -138,7 +138,8 @@ class Fleet:
         mine = [each for each in self._records if principal in (None, each.principal)]
         now = [with_living_owner(each, living) for each in mine]
         # A server that is followed says itself what it runs; its records may be older.
-        known = [each for each in now if not (each.owner is not None and living[each.owner.node].is_followed)]
+        followed = {node for node, each in living.items() if each.is_followed}
+        known = [each for each in now if each.owner is None or each.owner.node not in followed]
         rows = (agent_facts(msgspec.json.decode(entry_text(each))) for each in known)
         return [row for row in rows if row is not None]
 
@@ -148,8 +149,8 @@ class Fleet:
             for node in [each for each in self._followed if each not in nodes]:
                 del self._followed[node]
                 self.changed()
-            begun = [self._follow(node) for node in nodes if self._is_to_follow(node)]
             await self._read_registry()
+            begun = [self._follow(node) for node in nodes if self._is_to_follow(node)]
             await asyncio.gather(*(each.first.wait() for each in begun))
             self._ready.set()
             await asyncio.sleep(LOOK_EVERY)
@@ -159,7 +160,9 @@ class Fleet:
 
     def _follow(self, node: str) -> _Followed:
         before = self._followed.get(node)
-        followed = self._followed[node] = _Followed(self, self._state_dir, node, before)
+        pid = next((each.owner.pid for each in self._records if each.owner and each.owner.node == node), None)
+        name = f"server {node}" if pid is None else f"server process {pid}"
+        followed = self._followed[node] = _Followed(self, (self._state_dir, node), name, before)
         self._tasks.spawn(followed.run(self._caller), name=f"dashboard of {node}")
         return followed
 
@@ -182,11 +185,11 @@ class Fleet:
 class _Followed:
     """One server."""
 
-    def __init__(self, fleet: Fleet, state_dir: str, node: str, before: _Followed | None) -> None:
+    def __init__(self, fleet: Fleet, where: tuple[str, str], name: str, before: _Followed | None) -> None:
+        """`where` is its state folder and its node; `name` is how a person knows it."""
         self._fleet = fleet
-        self._state_dir = state_dir
-        self._node = node
-        self._name = before.name if before is not None else f"server {node}"
+        self._state_dir, self._node = where
+        self._name = name
         self.team: str = before.team if before is not None else ""
         self.agents: dict[str, AgentFacts] = before.agents if before is not None else {}
         self.asked: dict[str, Asked] = {}
@@ -197,10 +200,6 @@ class _Followed:
         self.has_ended = False
         self.first = asyncio.Event()
         """It was reached, or could not be."""
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     async def run(self, caller: Caller) -> None:
         try:

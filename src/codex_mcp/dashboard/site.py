@@ -14,6 +14,7 @@ import msgspec
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.control.asked import Asked
+from codex_mcp.control.failures import CannotReach
 from codex_mcp.control.server import Caller
 from codex_mcp.dashboard import guard, rendering
 from codex_mcp.dashboard.answering import Answered, answered, found
@@ -168,7 +169,10 @@ class Site:
             raise self._page(http, session, fleet, page, as_json=wants_json)
         elif (named := NEEDS.fullmatch(path)) is not None:
             chosen = named[1] or ""
-            needs = await self._needs_page(fleet, session, chosen)
+            try:
+                needs = await self._needs_page(fleet, session, chosen)
+            except CannotReach as exc:
+                raise self._unknown(http, str(exc), as_json=wants_json) from None
             if chosen and needs.card is None and needs.trouble is None and not chosen.startswith("agent/"):
                 raise self._unknown(http, as_json=wants_json)
             raise self._page(http, session, fleet, needs, as_json=wants_json)
@@ -246,6 +250,11 @@ class Site:
             raise _see("/ui/needs-you")
         raise self._message(http, 404, "There is no such page.")
 
+    def _not_reached(self, http: HttpExchange, done: Answered, *, as_json: bool) -> Answer:
+        if as_json:
+            return Answer(done.status, msgspec.json.encode(_told(done, "")), JSON)
+        return self._message(http, done.status, done.sentence)
+
     async def _answer(
         self, http: HttpExchange, session: Session, fleet: Fleet, question_id: str, posted: Posted
     ) -> Answer:
@@ -253,6 +262,8 @@ class Site:
         as_json = guard.wants_json(http.headers)
         if done is None:
             return self._unknown(http, as_json=as_json)
+        if done.asked is None:
+            raise self._not_reached(http, done, as_json=as_json)
         is_receipt = done.state is not None
         if not as_json and is_receipt:
             return _see(f"/ui/needs-you/{question_id}{'' if done.used else '?second=1'}")

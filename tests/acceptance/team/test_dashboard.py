@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 from html import unescape
 from pathlib import Path
 
@@ -151,6 +152,38 @@ async def test_a_failure_stays_until_it_was_seen(tmp_path: Path) -> None:
             seen = await mira.send(f"/ui/agents/{codex_id}/seen", {"csrf": csrf})
             assert seen.status == 303
             await mira.until("/ui/needs-you.json", NOBODY)
+
+
+async def test_a_server_that_does_not_answer_is_named_and_nothing_is_decided_there(tmp_path: Path) -> None:
+    async with team_server(tmp_path, **DEAF) as (one, _), team_server(tmp_path, **DEAF) as (other, _other):
+        await one.start("[[scene: escalate]]", identity="arch", **ASKS)
+        await other.start(say("hello"), identity="dev")
+        async with own_pages(one.setup) as (_, link):
+            mira = await signed_in(link)
+            item = (await mira.until("/ui/needs-you.json", ONE))["items"][0]
+            hidden = await mira.form(item["href"])
+            one.signal(signal.SIGSTOP)
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    while not (fleet := await mira.told("/ui/fleet.json"))["silent"]:
+                        pass
+                (silent,) = fleet["silent"]
+                assert f"server process {one.process.pid} does not answer" in silent["why"]
+                rows = {row["name"]: row for section in fleet["sections"] for row in section["rows"]}
+                assert {name: row["is_live"] for name, row in rows.items()} == {"arch": False, "dev": True}
+                assert silent["why"] in unescape(await mira.page("/ui/fleet"))
+                answer = item["href"].replace("/needs-you/", "/questions/")
+                refused = await mira.send(answer, {**hidden, "decision": "approved"})
+                assert (refused.status, b"nothing was decided" in refused.body) == (503, True), refused
+            finally:
+                one.signal(signal.SIGCONT)
+            async with asyncio.timeout(PATIENCE):
+                while (await mira.told("/ui/fleet.json"))["silent"]:
+                    pass
+            (still,) = (await mira.until("/ui/needs-you.json", ONE))["items"]
+            assert still["key"] == item["key"]
+            assert (await mira.answer(still["href"], decision="approved")).status == 303
+            assert (await finished(one))["content"] == "It ran."
 
 
 async def test_an_open_page_is_told_what_changes(tmp_path: Path) -> None:
