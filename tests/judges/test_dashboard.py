@@ -96,6 +96,13 @@ async def test_an_open_page_shows_who_needs_you_and_a_key_and_enter_answer(tmp_p
         await browser.see("#receipt", "It was answered (approved) by mira")
         assert await at.ended() == "It ran."
         await browser.see("h1", "Nobody needs you.")
+        # A page on which nothing is asked stays, and shows the next question when it comes.
+        await browser.do("go", url=f"{at.origin}/ui/needs-you")
+        await browser.do("tell", expression="window.then = performance.now()")
+        await browser.see("#live", "Live")
+        await browser.do("until", expression="performance.now() - window.then > 1000")
+        await at.server.reply("arch", "[[scene: escalate]]", background=True)
+        await browser.see("#card h2", "arch wants to run a command")
 
 
 async def test_without_javascript_forms_answer_and_everything_can_be_read(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@
     stream.addEventListener("patch", (event) => {
       news();
       const patch = JSON.parse(event.data);
-      if ("empty" in body.dataset && patch.html && /class="item"[^]*need/.test(patch.html.queue || "")) { location.reload(); return; }
+      if ("empty" in body.dataset && patch.html && /class="glyph (need|failed)"/.test(patch.html.queue || "")) { location.reload(); return; }
       requestAnimationFrame(() => apply(patch));
     });
     stream.addEventListener("bye", (event) => {
