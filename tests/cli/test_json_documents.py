@@ -25,10 +25,11 @@ RUNS = {
     "mail send": ["bob", "hello", "--allow-unknown"],
     "doctor": NO_CODEX,
     "migrate": [],
+    "install": ["--list"],
 }
 """The words after the command that it needs in a home with nothing but an agent."""
 
-TESTED_ELSEWHERE = {"summary", "mail ack", "mail broadcast", "environments", "show", "approvals"}
+TESTED_ELSEWHERE = {"summary", "mail ack", "mail broadcast", "environments", "show", "approvals", "status"}
 """In tests/acceptance/test_team_commands.py and team/test_terminal_*.py, tests/cli/mail and tests/rendezvous: they
 need more than an agent."""
 
