@@ -247,6 +247,17 @@ def test_work_that_blocks_has_one_way_to_threads() -> None:
     assert found <= {"base.blocking", *OWN_THREADS}
 
 
+def test_we_start_ourselves_in_one_way() -> None:
+    """`python -m` looks into the working folder first."""
+    found = {
+        name.removeprefix(f"{PACKAGE}.")
+        for name, path in modules().items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.List | ast.Tuple) and "'-m', 'codex_mcp'" in ast.unparse(node)
+    }
+    assert found == {"base.processes.programs"}
+
+
 def test_files_are_opened_in_one_place() -> None:
     found = {
         name.removeprefix(f"{PACKAGE}.")

@@ -1,10 +1,11 @@
 """From which folders of PATH programs are taken."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.processes.programs import find, places
+from codex_mcp.base.processes.programs import OURSELVES, find, places
 from tests.support.repositories import repository
 
 
@@ -64,3 +65,14 @@ def test_only_programs_are_found(tmp_path: Path) -> None:
     assert find("x", [str(first), str(second)]) is None
     (second / "x").chmod(0o755)
     assert find("x", [str(first), str(second)]) == str(second / "x")
+
+
+def test_we_are_not_started_from_the_files_of_the_working_folder(project: Path) -> None:
+    package = project / "codex_mcp"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text("print('planted')\n")
+    (project / "shutil.py").write_text("print('planted')\n")
+    said = subprocess.run([*OURSELVES, "version"], cwd=project, capture_output=True, text=True, check=True)
+    assert "planted" not in said.stdout
+    assert "codex-mcp" in said.stdout

@@ -51,6 +51,20 @@ async def test_then_it_is_tried_once(tmp_path: Path, codex: Path, monkeypatch: p
     assert verdict.failed == "schema"
 
 
+async def test_no_module_of_the_folder_where_the_server_was_started_runs(
+    tmp_path: Path, codex: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "repository/codex_mcp"
+    package.mkdir(parents=True)
+    mark = tmp_path / "mark"
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    monkeypatch.chdir(package.parent)
+    await Trials(str(tmp_path), os.environ).run(str(codex))
+    assert not mark.exists()
+    assert verdict_on(str(codex), str(tmp_path)) is not None
+
+
 async def test_a_codex_that_has_taken_the_place_of_a_tried_one_is_tried_by_the_same_server(
     tmp_path: Path, codex: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

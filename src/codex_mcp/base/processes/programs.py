@@ -7,8 +7,14 @@ that work in the project can write programs there. So what we run ourselves is t
 from __future__ import annotations
 
 import os
+import sys
+from typing import Final
 
 from codex_mcp.base.git import position_of
+
+OURSELVES: Final = (sys.executable, "-P", "-m", "codex_mcp")
+"""Starts this program. Without -P, Python first looks for it in the working folder, where repositories and agents have
+their files."""
 
 
 def places(search_path: str, work: str | None = None) -> list[str]:

@@ -12,6 +12,7 @@ import msgspec
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import checkout_around
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.cli.clients.known import Folders, folders
 from codex_mcp.cli.clients.recognition.servers import Verdict, recognised
 
@@ -51,7 +52,7 @@ def our_program(started: str | None = None) -> Sequence[str]:
         if os.path.basename(path) == PROGRAM and os.access(path, os.X_OK):
             _check_lasting(path)
             return [path]
-    return [sys.executable, "-m", "codex_mcp"]
+    return OURSELVES
 
 
 def _check_lasting(path: str) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.cli.demo import card
 from codex_mcp.cli.demo.person import AlwaysApprove, Person
 from codex_mcp.cli.demo.remote_executor import remote_executor
@@ -125,7 +126,7 @@ async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show
 def _server(workshop: Workshop, flags: Sequence[str]) -> ServerLaunch:
     """The server as any client starts it, except that it ends at once when the demo does."""
     script = str(PACKAGED / "repair.toml")
-    argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", script, "--shutdown-grace", "0"]
+    argv = [*OURSELVES, "mcp-server", "--scripted", script, "--shutdown-grace", "0"]
     argv += flags
     return ServerLaunch(argv, workshop.environment, str(workshop.repository))
 
@@ -144,7 +145,7 @@ def _our_command(environment: Mapping[str, str]) -> str:
     if shutil.which(PROGRAM, path=environment.get("PATH")):
         return PROGRAM
     beside_python = Path(sys.executable).with_name(PROGRAM)
-    return shlex.join([str(beside_python)] if beside_python.exists() else [sys.executable, "-m", "codex_mcp"])
+    return shlex.join([str(beside_python)] if beside_python.exists() else OURSELVES)
 
 
 @contextlib.contextmanager

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import secrets
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import write_whole
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.cli.demo.workshop import Workshop
 
 ENVIRONMENT: Final = "demo"
@@ -36,7 +36,7 @@ def remote_executor(workshop: Workshop) -> Iterator[Sequence[str]]:
 
 def _started(undo: contextlib.ExitStack, workshop: Workshop, *words: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "codex_mcp", *words],
+        [*OURSELVES, *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

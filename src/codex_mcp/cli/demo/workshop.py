@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from msgspec import Struct
 
 from codex_mcp.base.disk.scratch import new_private_folder, scratch_folder
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.processes import programs
 from codex_mcp.config.load import likely_codex_home
 
 PROGRAM: Final = '''\
@@ -103,7 +103,7 @@ def run_program(
 @contextlib.contextmanager
 def open_workshop(environment: Mapping[str, str], *, keep: bool) -> Iterator[Workshop]:
     """Make the folder and its contents; remove it afterwards, unless `keep`."""
-    git = shutil.which("git", path=environment.get("PATH"))
+    git = programs.find("git", programs.places(environment.get("PATH", os.defpath)))
     if git is None:
         raise Refused("cannot make a repository to work in: git is not on PATH; install git")
     home = likely_codex_home(None, environment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -13,6 +12,7 @@ from msgspec import Raw
 
 from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.doctor import facts
 from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
@@ -82,7 +82,7 @@ def _environment(environment: Mapping[str, str], folder: str) -> dict[str, str]:
 
 async def _turn(binary: Binary, environment: Mapping[str, str], cwd: str) -> str:
     """Why it failed; empty if it worked."""
-    argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", str(PACKAGED / "tour.toml")]
+    argv = [*OURSELVES, "mcp-server", "--scripted", str(PACKAGED / "tour.toml")]
     argv += ["--codex-bin", binary.path, "--allow-untested-codex", "--shutdown-grace", "0"]
     try:
         async with (

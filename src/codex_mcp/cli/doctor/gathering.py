@@ -9,6 +9,7 @@ import errno
 import fcntl
 import os
 import platform
+import shlex
 import shutil
 import socket
 import sqlite3
@@ -21,6 +22,8 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import BadOverride, Explained, NoCodex
 from codex_mcp.base.files import open_regular
 from codex_mcp.base.ownership import chown_advice
+from codex_mcp.base.processes import programs
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
@@ -212,7 +215,7 @@ def _milliseconds(text: str | None) -> float | None:
 
 
 def _is_path_codex_old(codex_home: str, search_path: str) -> bool:
-    path = shutil.which("codex", path=search_path)
+    path = programs.find("codex", programs.places(search_path))
     if path is None:
         return False
     try:
@@ -232,7 +235,7 @@ def our_command(search_path: str) -> str:
     beside_python = os.path.join(os.path.dirname(sys.executable), "codex-mcp")
     if os.access(beside_python, os.X_OK):
         return beside_python
-    return shutil.which("codex-mcp", path=search_path) or f"{sys.executable} -m codex_mcp"
+    return shutil.which("codex-mcp", path=search_path) or shlex.join(OURSELVES)
 
 
 def ports(settings: Settings, *, needs_sign_in: bool) -> Iterator[facts.Port]:

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
@@ -26,6 +25,7 @@ from codex_mcp.base.files import opened, read_if_there, write_whole
 from codex_mcp.base.logs import LOG_FILE
 from codex_mcp.base.processes.marks import RUN_BY
 from codex_mcp.base.processes.orphans import to_die_with_us
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor.facts import Finding, Group, Level
@@ -104,7 +104,7 @@ class Trial(Struct):
     thread: str = ""
 
     def launch(self) -> ServerLaunch:
-        argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--codex-version", self.codex]
+        argv = [*OURSELVES, "mcp-server", "--codex-version", self.codex]
         argv += ["--allow-untested-codex", "--shutdown-grace", "0"]
         argv += [word for text in self.model.codex_overrides() for word in ("-c", text)]
         return ServerLaunch(argv, self.environment, self.place.work)

@@ -10,13 +10,13 @@ import asyncio
 import contextlib
 import logging
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.processes.marks import OURS, RUN_BY, variables
 from codex_mcp.base.processes.offspring import AwaitedChild, children, kill_children, no_longer_awaited
+from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.versions.verdicts import verdict_on
@@ -51,7 +51,7 @@ class Trials:
 
     async def run(self, path: str, before_exec: Callable[[], None] | None = None) -> None:
         """Try this Codex and wait for the verdict."""
-        argv = [sys.executable, "-m", "codex_mcp", "doctor", "--self-test", "--json"]
+        argv = [*OURSELVES, "doctor", "--self-test", "--json"]
         argv += ["--codex-home", self._home, "--codex-bin", path]
         # The mark: if we are killed, our guard ends the trial.
         child = await start_child(argv, {**self._environment, RUN_BY: OURS}, MIB, before_exec=before_exec)
