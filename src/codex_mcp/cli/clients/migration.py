@@ -13,7 +13,7 @@ from msgspec import Struct
 from codex_mcp.cli.clients.config_text.documents import Format, read, with_entry
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.entries import Shape, shape_of, words_of
-from codex_mcp.cli.clients.known import Place
+from codex_mcp.cli.clients.known import Place, Scope
 from codex_mcp.cli.clients.recognition.servers import Buried, IsOurs, Old, recognised
 
 
@@ -73,10 +73,10 @@ def old_entry(place: Place, path: tuple[str, ...], entry: object, is_ours: IsOur
 
 
 def holders(place: Place, values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
-    """The objects of a file that hold servers."""
+    """The objects of a file that hold servers. In a project's file, `projects` means nothing."""
     yield place.path
     projects = values.get("projects")
-    if place.client.has_local and isinstance(projects, Mapping):
+    if place.client.has_local and place.scope is Scope.USER and isinstance(projects, Mapping):
         yield from (("projects", project, place.client.key) for project in projects)
 
 

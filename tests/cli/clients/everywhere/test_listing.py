@@ -1,6 +1,7 @@
 """`install --list`: each entry with what becomes of its start."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,60 @@ def test_a_program_that_a_projects_file_names_is_not_started(world: World, capsy
     put(world, "claude", {"command": str(program), "args": ["mcp-server"]}, Scope.PROJECT)
     (entry,) = listed(world, capsys)
     assert (entry["scope"], entry["starts"]) == ("project", False)
+    assert not mark.exists()
+
+
+def planted(world: World, *names: str) -> Path:
+    """Programs in the project; the path of what shows that one was started."""
+    mark = world.home / "ran"
+    for name in names:
+        program = world.project / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        program.chmod(0o755)
+    return mark
+
+
+def test_a_projects_file_cannot_pass_its_entry_off_as_one_of_the_user(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mark = planted(world, "codex-mcp")
+    server = {"command": str(world.project / "codex-mcp"), "args": ["mcp-server"]}
+    for project in ("/x", str(world.project)):
+        local = {"projects": {project: {"mcpServers": {"codex": server}}}}
+        world.file("claude", Scope.PROJECT).write_text(json.dumps(local))
+        assert listed(world, capsys) == []
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        (["codex-mcp"], "not tried, since its program may be one of this project"),
+        (["./bin/codex-mcp"], "not tried, since its program may be one of this project"),
+        (["sh", "-c", "bin/codex-mcp mcp-server"], "does not start"),
+        (["sh", "-c", "codex-mcp mcp-server"], "does not start"),
+        ([sys.executable, "-m", "codex_mcp"], "starts"),
+    ],
+)
+def test_no_program_of_the_project_is_started_for_an_entry_of_the_user(
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    state: str,
+) -> None:
+    mark = planted(world, "bin/codex-mcp")
+    written = f"open({str(mark)!r}, 'w').close()\n"
+    (world.project / "codex_mcp").mkdir()
+    (world.project / "codex_mcp/__init__.py").touch()
+    (world.project / "codex_mcp/__main__.py").write_text(written)
+    world.environment["PATH"] = f"{world.project}/bin:bin:/usr/bin:/bin"
+    monkeypatch.chdir(world.project)
+    arguments = words[1:] if "-c" in words else [*words[1:], "mcp-server"]
+    put(world, "claude", {"command": words[0], "args": arguments})
+    (entry,) = listed(world, capsys)
+    assert str(entry["state"]).startswith(state)
     assert not mark.exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.processes import programs
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 from codex_mcp.cli.clients.everywhere.reading import read_clients
@@ -34,6 +36,7 @@ ANSWERS: Final = {
 }
 
 NOT_STARTED: Final = "not tried, since a project's file may start any program"
+NOT_FROM_HERE: Final = "not tried, since its program may be one of this project"
 
 NONE: Final = "No client has codex-mcp yet: codex-mcp install CLIENT adds it, codex-mcp install --all to all of them."
 
@@ -78,12 +81,17 @@ async def _tried(entries: Sequence[Entry], where: Folders, environment: Mapping[
 
 
 async def _started(entry: Entry, where: Folders, environment: Mapping[str, str]) -> Row:
-    """Start it as the client would, and say hello."""
+    """Start it and say hello: in the home folder, and with no program of the project in which we are."""
     if entry.scope == Scope.PROJECT:
         return Row(entry, NOT_STARTED)
     if not entry.is_program_there:
         return Row(entry, f"{entry.program} is not there: codex-mcp install again")
-    launch = ServerLaunch(entry.words, {**environment, **entry.env}, where.project)
+    folders = programs.places(environment.get("PATH", os.defpath), where.project)
+    program = _found(entry.words[0], folders)
+    if program is None:
+        return Row(entry, NOT_FROM_HERE)
+    variables = {**environment, "PATH": os.pathsep.join(folders), **entry.env}
+    launch = ServerLaunch([program, *entry.words[1:]], variables, where.home)
     try:
         async with asyncio.timeout(PATIENCE), connected(launch, Unattended()) as client:
             return Row(entry, "starts", (await client.initialize()).server_info.version)
@@ -91,6 +99,13 @@ async def _started(entry: Entry, where: Folders, environment: Mapping[str, str])
         return Row(entry, f"does not answer within {PATIENCE:g} s")
     except (Explained, OSError) as exc:
         return Row(entry, f"does not start: {exc}")
+
+
+def _found(word: str, folders: list[str]) -> str | None:
+    word = os.path.expanduser(word)
+    if os.path.isabs(word):
+        return word
+    return None if "/" in word else programs.find(word, folders)
 
 
 def _cells(row: Row, where: Folders) -> tuple[str, ...]:
