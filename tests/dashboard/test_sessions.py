@@ -59,3 +59,13 @@ def test_a_form_is_ours_by_its_token() -> None:
     assert session.sent_by_us(session.csrf)
     assert not session.sent_by_us("")
     assert not session.sent_by_us("é")
+
+
+def test_a_principal_with_many_sessions_signs_nobody_else_out() -> None:
+    sessions = Sessions()
+    mira, bob = sessions.open(MIRA, 0), sessions.open(Person("bob", "bob"), 1)
+    alices = [sessions.open(Person("alice", "alice"), 2 + number) for number in range(2 * MOST_SESSIONS)]
+    assert sessions.is_open(mira)
+    assert sessions.is_open(bob)
+    assert [sessions.is_open(each) for each in alices[: MOST_SESSIONS + 2]] == [False] * (MOST_SESSIONS + 2)
+    assert all(map(sessions.is_open, alices[MOST_SESSIONS + 2 :]))

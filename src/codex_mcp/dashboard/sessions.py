@@ -10,6 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.access.rates import FailedLogins
+from codex_mcp.base.principals import LOCAL
+from codex_mcp.transports.budgets import Budget, Rank, Use
 
 CODE_SECONDS: Final = 60.0
 """For which a code works."""
@@ -22,8 +24,10 @@ CODE_LETTERS: Final = 8
 """36 bits. Tries are limited, and a code lives for a minute."""
 
 MOST_CODES: Final = 16
-MOST_SESSIONS: Final = 64
 """Beyond these, the oldest one ends."""
+
+MOST_SESSIONS: Final = 64
+"""Beyond these, one ends as `budgets` says: no principal signs another one out."""
 
 MOST_STREAMS: Final = 4
 """Of one session. A browser opens six connections to one host, and needs some for pages."""
@@ -49,6 +53,10 @@ class Session:
         self.seen: dict[str, float] = {}
         """Failures that the person has seen: by codex_id, when the agent was used last."""
         self._used_at = now
+
+    @property
+    def use(self) -> Use:
+        return Use(Rank.IDLE, self._used_at)
 
     def touch(self, now: float) -> None:
         self._used_at = now
@@ -92,8 +100,12 @@ class Sessions:
     def open(self, person: Person, now: float) -> Session:
         session = Session(person, now)
         self._sessions[session.id] = session
-        while len(self._sessions) > MOST_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
+        budget: Budget[str] = Budget(MOST_SESSIONS)
+        for each in self._sessions.values():
+            budget.hold(each.id, each.person.principal or LOCAL)
+        gone = budget.to_go(session.id, lambda each: self._sessions[each].use)
+        if gone is not None:
+            del self._sessions[gone]
         return session
 
     def find(self, session_id: str, now: float) -> Session | None:
