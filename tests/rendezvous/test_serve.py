@@ -10,8 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.relay.bodies import BASE, OFFLINE, Connect, Registered
-from codex_mcp.relay.frames import Ack, Body, Data, Frame, Handshake, Heartbeat, Reset, Resume, decode, encode
+from codex_mcp.relay.bodies import BASE, OFFLINE, Connect
+from codex_mcp.relay.frames import (
+    Ack,
+    Body,
+    Data,
+    Handshake,
+    Heartbeat,
+    Reset,
+    Resume,
+    decode,
+)
 from codex_mcp.relay.keys import public_key_object
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.rendezvous.relay_socket import MAX_WAITING
@@ -20,21 +29,20 @@ from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused
 from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
 from tests.support.rendezvous import OFFLINE as LEFT
-from tests.support.rendezvous import TOKEN_FILE, TOKENS, RunningRendezvous, executor_keys, relay_socket
+from tests.support.rendezvous import (
+    TOKEN_FILE,
+    TOKENS,
+    RunningRendezvous,
+    a_frame,
+    an_executor,
+    executor_keys,
+    received,
+    relay_socket,
+)
 from tests.support.servers.commands import command
 from tests.support.servers.ports import fixed_port
 
 HARNESS = private_keys("harness").public
-
-
-async def received(socket: DialledSocket, count: int = 1) -> list[bytes]:
-    frames: list[bytes] = []
-    async with asyncio.timeout(PATIENCE):
-        while len(frames) < count:
-            batch = await socket.receive()
-            assert batch, "the socket was closed"
-            frames += batch
-    return frames
 
 
 async def body_received(socket: DialledSocket) -> Body:
@@ -46,17 +54,6 @@ async def is_closed(socket: DialledSocket) -> bool:
         while await socket.receive():
             pass
     return True
-
-
-async def an_executor(
-    rendezvous: RunningRendezvous, environment_id: str = "build-1"
-) -> tuple[Registered, DialledSocket]:
-    answer = await rendezvous.as_("ci").register(environment_id, executor_keys().public, "a builder")
-    return answer, await relay_socket(answer)
-
-
-def a_frame(body: Body, stream_id: str = "s") -> bytes:
-    return encode(Frame(stream_id, body))
 
 
 async def test_an_executor_and_a_harness_meet(tmp_path: Path) -> None:
@@ -181,24 +178,6 @@ async def test_a_harness_that_does_not_read_is_cut_off_while_others_continue(tmp
         assert (reset.stream_id, reset.body) == ("slow", Reset(GONE))
         assert await is_closed(slow)
         for socket in (executor, quick):
-            await socket.aclose()
-
-
-async def test_harnesses_wait_for_an_executor_that_does_not_read(tmp_path: Path) -> None:
-    async with RunningRendezvous(tmp_path) as rendezvous:
-        _, executor = await an_executor(rendezvous)
-        alice = rendezvous.as_("alice")
-        harnesses = [await relay_socket(await alice.connect("build-1", HARNESS)) for _ in range(2)]
-        sent = []
-        for number in range(3 * MAX_WAITING // 200_000):  # far more than the rendezvous keeps for a socket
-            kind = Data(number, bytes(200_000)) if number > 1 else Handshake(b"1")
-            sent.append(a_frame(kind, f"s{number % 2}"))
-            harnesses[number % 2].send(sent[-1])
-        came = [decode(frame) for frame in await received(executor, len(sent))]
-        for name in ("s0", "s1"):
-            ours = [frame for frame in map(decode, sent) if frame.stream_id == name]
-            assert [frame for frame in came if frame.stream_id == name] == ours
-        for socket in (executor, *harnesses):
             await socket.aclose()
 
 

@@ -12,6 +12,7 @@ from typing import Self
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.relay.bodies import Connected, Registered
+from codex_mcp.relay.frames import Body, Frame, encode
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient
 from codex_mcp.transports.dialled_socket import DialledSocket, dial
@@ -236,3 +237,27 @@ def relay_url(url: str, environment_id: str = "build-1") -> str:
 def as_harness(principal: str = "alice", pin: str | None = None) -> ExecServerClientConnectOptions:
     """The options of a client that reaches executors as this principal."""
     return ExecServerClientConnectOptions(bearer_token=TOKENS[principal], pin=pin)
+
+
+async def received(socket: DialledSocket, count: int = 1) -> list[bytes]:
+    """So many frames, or more."""
+    frames: list[bytes] = []
+    async with asyncio.timeout(PATIENCE):
+        while len(frames) < count:
+            batch = await socket.receive()
+            assert batch, "the socket was closed"
+            frames += batch
+    return frames
+
+
+async def an_executor(
+    rendezvous: RunningRendezvous, environment_id: str = "build-1"
+) -> tuple[Registered, DialledSocket]:
+    """The socket of an executor that the test plays."""
+    answer = await rendezvous.as_("ci").register(environment_id, executor_keys().public, "a builder")
+    return answer, await relay_socket(answer)
+
+
+def a_frame(body: Body, stream_id: str = "s") -> bytes:
+    """As it is on the wire."""
+    return encode(Frame(stream_id, body))

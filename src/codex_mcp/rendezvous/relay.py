@@ -70,6 +70,7 @@ class Relay:
         )
         try:
             socket.begin(partial(self._from_harness, socket, ticket.registration_id))
+            self._slow_down(ticket.registration_id)
             await self._wait_for_end(receive)
         finally:
             del self._harnesses[socket]
@@ -124,8 +125,16 @@ class Relay:
             self._send(self.routes.from_harness(socket.number, frame))
         except RelayError:
             self.metrics.unreadable += 1
-        if (executor := self._executor(registration_id)) is not None:
-            executor.slow_down(socket)
+        self._slow_down(registration_id)
+
+    def _slow_down(self, registration_id: str) -> None:
+        """While the executor has no room, none of its harnesses is read: a frame of each would be too much for it."""
+        executor = self._executor(registration_id)
+        if executor is None or not executor.is_full:
+            return
+        for socket, ticket in self._harnesses.items():
+            if ticket.registration_id == registration_id:
+                executor.slow_down(socket)
 
     def _executor(self, registration_id: str) -> RelaySocket | None:
         return self._sockets.get(self.routes.executor_socket(registration_id) or 0)

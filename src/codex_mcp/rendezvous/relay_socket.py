@@ -27,7 +27,7 @@ class RelaySocket:
         self._received: Callable[[bytes], None] | None = None
         self._is_closing = False
         self._has_room = True
-        self._senders: list[RelaySocket] = []
+        self._senders: dict[RelaySocket, None] = {}
         """Are not read until there is room."""
 
     def begin(self, received: Callable[[bytes], None]) -> None:
@@ -42,7 +42,7 @@ class RelaySocket:
     def room_changed(self, *, has_room: bool) -> None:
         self._has_room = has_room
         if has_room:
-            senders, self._senders = self._senders, []
+            senders, self._senders = self._senders, {}
             for sender in senders:
                 sender._direct.release()
 
@@ -55,11 +55,15 @@ class RelaySocket:
         self._direct.send_message(frame)
         return True
 
+    @property
+    def is_full(self) -> bool:
+        return not self._has_room and not self._is_closing
+
     def slow_down(self, sender: RelaySocket) -> None:
         """Do not read from this one while there is no room."""
-        if not self._has_room and not self._is_closing:
+        if self.is_full and sender not in self._senders:
             sender._direct.hold()
-            self._senders.append(sender)
+            self._senders[sender] = None
 
     def close(self, why: tuple[int, str]) -> None:
         """Send what is queued, then close."""
