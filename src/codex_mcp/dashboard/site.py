@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -28,6 +29,7 @@ from codex_mcp.dashboard.streams import Streams
 from codex_mcp.dashboard.views.facts import AgentFacts, FleetFacts
 from codex_mcp.dashboard.views.forms import Posted
 from codex_mcp.dashboard.views.pages import FleetPage, NeedsPage, fleet_page, needs_page
+from codex_mcp.transports.connections import INPUT_SECONDS
 from codex_mcp.transports.http import JSON, TEXT, BodyTooLarge, Disconnected, Header, HttpExchange, TooMuchHeld
 
 logger = logging.getLogger(__name__)
@@ -309,7 +311,10 @@ def _back(posted: Posted) -> str:
 
 async def _posted(http: HttpExchange) -> Posted:
     try:
-        return guard.posted(await http.read_body(LONGEST_BODY))
+        async with asyncio.timeout(INPUT_SECONDS):
+            return guard.posted(await http.read_body(LONGEST_BODY))
+    except TimeoutError:
+        raise Answer(408, b"This form did not arrive in time.\n", TEXT, (b"connection", b"close")) from None
     except BodyTooLarge:
         raise Answer(413, b"This form is too long.\n", TEXT) from None
     except TooMuchHeld:
