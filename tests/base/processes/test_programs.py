@@ -27,6 +27,14 @@ def test_a_checkout_in_which_a_program_is_to_run_is_left_out(project: Path) -> N
         assert places(path, str(work)) == [beside, "/usr/bin"]
 
 
+def test_a_repository_that_an_agent_makes_in_the_checkout_hides_nothing(project: Path) -> None:
+    (project / "deep/.git").mkdir()
+    (project / "deep/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (project / "deep/.git/objects").mkdir()
+    (project / "deep/.git/commondir").write_text("/elsewhere\n")
+    assert places(f"{project}/bin:/bin", str(project / "deep")) == ["/bin"]
+
+
 def test_a_link_to_a_folder_of_the_checkout_is_left_out(project: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(project / "bin")
     assert places(str(tmp_path / "link"), str(project)) == []

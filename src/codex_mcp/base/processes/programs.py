@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Final
 
-from codex_mcp.base.git import position_of
+from codex_mcp.base.git import is_repository_root
 
 OURSELVES: Final = (sys.executable, "-P", "-m", "codex_mcp")
 """Starts this program. Without -P, Python first looks for it in the working folder, where repositories and agents have
@@ -42,9 +43,17 @@ def _closed(work: str | None) -> set[str]:
         folders = [os.getcwd(), *([] if work is None else [work])]
     except FileNotFoundError:  # our own folder was removed
         folders = [] if work is None else [work]
-    roots = {os.path.realpath(folder) for folder in folders}
-    roots |= {position.root for folder in roots if (position := position_of(folder)) is not None}
+    roots = {root for folder in folders for root in _roots(os.path.realpath(folder))}
     return {root for root in roots if not _is_in(home, root)}
+
+
+def _roots(folder: str) -> Iterator[str]:
+    """The folder, and those around it that are checkouts. No file is read: an agent may have written it."""
+    yield folder
+    while (parent := os.path.dirname(folder)) != folder:
+        if is_repository_root(folder):
+            yield folder
+        folder = parent
 
 
 def _is_in(path: str, folder: str) -> bool:
