@@ -45,6 +45,19 @@ def victims(world: World) -> Mapping[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("command", ["install", "migrate"])
+def test_no_link_of_a_project_leads_a_write_into_its_git_folder(world: World, command: str) -> None:
+    config = world.project / ".git/config"
+    config.parent.mkdir()
+    config.write_bytes(dead("codex"))
+    link = world.file("codex", Scope.PROJECT)
+    link.parent.mkdir()
+    link.symlink_to("../.git/config")
+    words = ["--yes"] if command == "migrate" else ["codex", "--scope", "project"]
+    assert refuses(world, command, *words)
+    assert config.read_bytes() == dead("codex")
+
+
 @pytest.mark.parametrize("client", SHARED)
 @pytest.mark.parametrize("is_there", [True, False])
 @pytest.mark.parametrize("is_folder", [True, False])

@@ -50,6 +50,8 @@ def target_of(place: Place, where: Folders) -> str:
     """
     target = os.path.realpath(place.file)
     is_shared = place.scope is Scope.PROJECT
+    if is_shared and ".git" in target.split("/"):
+        raise Explained(f"cannot change {place.file}: it leads to {target}, a file of git; edit it yourself")
     folders = [where.project] if is_shared else roots(where)
     for folder in folders:
         root = os.path.realpath(folder)
