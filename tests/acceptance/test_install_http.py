@@ -45,6 +45,7 @@ def headers(server: ChildServer) -> dict[str, str]:
 
 async def test_the_example_of_the_service_page_connects(tmp_path: Path) -> None:
     async with server_of(tmp_path) as server:
+        (server.setup.home / ".cursor").mkdir()  # Cursor is here
         ended = install(server, "cursor")
         assert (ended.returncode, ended.stderr) == (0, "")
         assert secret(server) not in ended.stdout
@@ -111,5 +112,6 @@ async def test_the_token_of_a_server_that_is_not_ours_must_be_given(tmp_path: Pa
 @pytest.mark.parametrize(("path", "said"), [("/nothing", "is no MCP server"), ("/mcp", "")])
 async def test_an_address_that_is_no_mcp_server_is_told(tmp_path: Path, path: str, said: str) -> None:
     async with http_server(Setup(tmp_path)) as server:
+        (server.setup.home / ".config/zed").mkdir(parents=True)  # Zed is here
         ended = install(server, "zed", path=path)
         assert (ended.returncode, said in ended.stderr, bool(ended.stderr)) == (0, True, bool(said))
