@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from codex_mcp.base.files import write_whole
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.clients.anthropic_model import AnthropicModel, Plan, Say, Use, Used
@@ -172,7 +173,7 @@ def test_claude_code_connects_to_the_service_of_the_example(user: OrdinaryUser) 
     folder = Path(tempfile.mkdtemp(dir=user.folder))
     setup = Setup(folder, environment={"PATH": user.search_path, "PYTHONPATH": "", **NOT_OUTSIDE})
     setup.make()
-    (setup.home / ".claude.json").write_text(DEAD_CLAUDE)
+    write_whole(str(setup.home / ".claude.json"), DEAD_CLAUDE.encode())  # private, as Claude Code writes it
     user.take(folder)
     place = {"env": setup.env(), "cwd": setup.home, "text": True, **user.credentials}
     serve = ["codex-mcp", "serve", "--port", "0", "--generate-token"]
