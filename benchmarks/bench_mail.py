@@ -17,8 +17,8 @@ from benchmarks.place import Place
 from benchmarks.rows import Aim, Row, Unit
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.mail.store import MailStore
-from codex_mcp.mail.store_types import Outgoing
 from codex_mcp.mail.watch import changes
 
 ROUNDS = 5

@@ -16,7 +16,7 @@ from codex_mcp.relay.frames import Data, Frame, Handshake, encode
 from codex_mcp.relay.keys import PublicKeys
 from codex_mcp.relay.records import SEALED_BYTES
 from codex_mcp.relay.registry_client import RegistryClient
-from codex_mcp.transports.websocket import frame_header
+from codex_mcp.transports.websockets.frames import frame_header
 
 BURST = 8
 """Frames that are sent at once: half a megabyte."""

@@ -19,6 +19,9 @@ class Unit(StrEnum):
     MEBIBYTES = "MiB"
     KIBIBYTES = "KiB"
     BYTES = "bytes"
+    ELEMENTS = "elements"
+    TASKS = "tasks"
+    PERCENT = "%"
 
 
 @dataclass(frozen=True, slots=True)

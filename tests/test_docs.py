@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from codex_mcp.base.settings.groups import SETTINGS
-from tests.support import commands_page, llms_page, settings_page, versions_page
+from tests.mutants.table import mutants
+from tests.support import commands_page, llms_page, promises_page, settings_page, versions_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -79,8 +80,7 @@ def test_the_pages_are_those_that_make_pages_writes() -> None:
     readme = (ROOT / "README.md").read_text()
     assert all(one.version in readme for one in versions_page.tested()[:6]), "correct the table in README.md"
     assert llms_page.FILE.read_text() == llms_page.generated(), "run make pages"
-    for listing in (commands_page.README, commands_page.PAGE):
-        assert listing.read_text() == commands_page.generated(listing), "run make pages"
+    assert commands_page.PAGE.read_text() == commands_page.generated(), "run make pages"
 
 
 def test_the_index_leads_to_every_page() -> None:
@@ -94,3 +94,11 @@ def test_the_architecture_has_a_row_for_every_package_and_no_other() -> None:
     packages = {str(path.parent.relative_to(sources)) for path in sources.glob("*/**/__init__.py")}
     named = [row[0].strip("`/") for row in table_rows(ROOT / "ARCHITECTURE.md") if re.fullmatch(r"`[\w/]+/`", row[0])]
     assert sorted(named) == sorted(packages)
+
+
+def test_every_promise_names_defects_that_tests_notice() -> None:
+    known = {mutant.breaks for mutant in mutants()}
+    promised = [promise for section in promises_page.promised() for promise in section["promise"]]
+    empty = [each["says"] for each in promised if not each["broken"] or not known.issuperset(each["broken"])]
+    assert empty == []
+    assert promises_page.PAGE.read_text() == promises_page.page(), "run make pages"

@@ -22,10 +22,14 @@ PROGRAMS = {"codex-mcp": (), "codex-mcp-server": ("mcp-server",), "codex-exec-se
 
 Words = tuple[str, ...]
 
-EXIT_CODES = {"doctor": 1, "summary": 3, "uninstall": 3, "mail send": 3} | dict.fromkeys(
-    ("show", "watch", "interrupt", "close", "approvals show"), 3
-)
-"""In a fresh home: not signed in, no such agent, no such entry, no such inbox. Everything else ends with 0."""
+EXIT_CODES = {
+    "doctor": 1,
+    "state import": 1,
+    "summary": 3,
+    "uninstall": 3,
+    "mail send": 3,
+} | dict.fromkeys(("show", "watch", "attach", "interrupt", "close", "approvals show"), 3)
+"""In a fresh home: not signed in, no such file, agent, entry or inbox. Everything else ends with 0."""
 
 
 def commands_in(line: str) -> Iterator[Words]:

@@ -28,7 +28,7 @@ IMPURE = frozenset(
 """What a pure module may not import: whatever waits, touches the world, or answers differently the second time."""
 
 # The names are put together from halves, so that this file does not break its own rule.
-MACHINE_PATH = re.compile(r"(?<![\w.*~$}/-])/(?:(?:wo" + r"rk|ro" + r"ot)(?![\w-])|tm" + "p/)")
+MACHINE_PATH = re.compile(r"(?<![\w.*~$}/<-])/(?:(?:wo" + r"rk|ro" + r"ot)(?![\w-])|tm" + "p/)")
 REGISTRY = re.compile("|".join(["py" + r"pi\.org", "python" + r"hosted\.org", "npm" + r"js\.(?:org|com)"]))
 
 
@@ -190,8 +190,8 @@ OPENED_ELSEWHERE = {
     "access.process_tree": "/proc",
     "base.files": "the one place",
     "base.logs": "writes the log, which may be a pipe or a terminal that the user names; never waits for it",
-    "base.disk.removal": "opens folders only, through no link",
     "base.disk.scratch": "opens folders of its own",
+    "base.disk.trees": "opens folders only, through no link",
     "base.secrets.rules": "a file of this package",
     "base.processes.marks": "/proc",
     "base.processes.offspring": "/proc",
@@ -229,7 +229,7 @@ def called(node: ast.Call) -> str:
     return ""
 
 
-OWN_THREADS = {"access.peers", "team.records.audit", "transports.stdio"}
+OWN_THREADS = {"access.peers", "state.embedded.small_database", "team.records.audit", "transports.stdio"}
 """Modules with a thread of their own for as long as the server runs. It ends with the process."""
 
 

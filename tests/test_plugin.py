@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 from codex_mcp import __version__
-from codex_mcp.cli.clients.known import CLIENTS, entry
+from codex_mcp.cli.clients.known import CLIENTS
+from codex_mcp.cli.clients.own_entry import entry
 from codex_mcp.cli.commands import COMMANDS
 from codex_mcp.mcp.schema.team_catalogue import TEAM_TOOLS
 

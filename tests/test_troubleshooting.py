@@ -22,11 +22,20 @@ def text_of(node: ast.AST) -> str | None:
     return None
 
 
+def advice_of(node: ast.AST) -> str | None:
+    """The text of an error with its `fix`, as a person reads it."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    fixes = [keyword.value for keyword in node.keywords if keyword.arg == "fix"] or node.args[1:2]
+    said = [text_of(part) for part in (node.args[0], *fixes)]
+    return "; ".join(text for text in said if text) if len(said) == 2 and said[0] else None
+
+
 @cache
 def texts() -> frozenset[str]:
     sources = (path.read_text() for path in sorted((ROOT / "src").rglob("*.py")))
-    found = (text_of(node) for source in sources for node in ast.walk(ast.parse(source)))
-    return frozenset(text for text in found if text)
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    return frozenset(text for node in nodes for text in (text_of(node), advice_of(node)) if text)
 
 
 def is_said(quoted: str, said: frozenset[str]) -> bool:

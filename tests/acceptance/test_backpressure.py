@@ -36,8 +36,8 @@ async def heard(home: Path, **settings: object) -> list[Json]:
 
 
 async def test_by_default_the_oldest_events_are_left_out_and_the_listener_is_told_how_many(tmp_path: Path) -> None:
-    dropped = {"jsonrpc": "2.0", "method": "codex/dropped", "params": {"count": BURST - 3}}
-    assert await heard(tmp_path) == [dropped, note(7), note(8), note(9), ANSWER]
+    dropped = {"jsonrpc": "2.0", "method": "codex/dropped", "params": {"count": BURST - 4}}
+    assert await heard(tmp_path) == [dropped, *map(note, range(6, BURST)), ANSWER]
 
 
 async def test_a_listener_can_be_sent_away_instead(tmp_path: Path) -> None:
@@ -63,16 +63,16 @@ async def test_a_listener_is_not_waited_for_beyond_the_bytes_that_are_kept_for_i
 
 async def test_what_a_reader_of_mcp_misses_is_counted_too(tmp_path: Path) -> None:
     async with serving(tmp_path, outbox_bytes=LITTLE) as (server, _methods):
-        dropped = {"jsonrpc": "2.0", "method": "codex/dropped", "params": {"count": BURST - 3}}
-        everything = [dropped, note(7), note(8), note(9), ANSWER]
+        dropped = {"jsonrpc": "2.0", "method": "codex/dropped", "params": {"count": BURST - 4}}
+        everything = [dropped, *map(note, range(6, BURST)), ANSWER]
         door = await shake_hands(server.port)
         async with door.stream("POST", request(1, "talk", count=BURST)) as events:
             assert await events.rest() == everything
-        assert server.hub.dropped == BURST - 3
+        assert server.hub.dropped == BURST - 4
         alone, headers = stateless(request(1, "talk", count=BURST))
         async with Door(server.port, **headers).stream("POST", alone) as events:
             missed = (await events.message())["params"]["count"]
-        assert server.hub.dropped == BURST - 3 + missed
+        assert server.hub.dropped == BURST - 4 + missed
 
 
 async def test_a_socket_is_told_why_it_was_closed(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A thread whose file has lost turns goes on, and its caller and its agent are told what is missing."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from tests.support.servers.mcp_server import TOUR, Json, McpServer, Setup
 from tests.support.sessions.scene import said, texts
 
 TURNS = 4
+
+INTERRUPTED = {"killed": ["The turn before this one was interrupted"]}
+"""What is told of a conversation whose file is whole."""
 
 
 async def replied(server: McpServer, thread: str, prompt: str, **more: object) -> Json:
@@ -91,7 +95,8 @@ async def test_nothing_is_told_of_a_file_that_is_whole(tmp_path: Path, history: 
         await all_ended(setup.home)
         async with McpServer(setup) as server:
             await server.initialize()
-            assert "warnings" not in await replied(server, thread, "go on")
+            warnings = (await replied(server, thread, "go on")).get("warnings", [])
+            assert [warning.split(",")[0] for warning in warnings] == INTERRUPTED.get(history, []), history
 
 
 async def test_a_conversation_that_was_rolled_back_and_then_damaged_is_told_of_too(tmp_path: Path) -> None:
@@ -108,3 +113,24 @@ async def test_a_conversation_that_was_rolled_back_and_then_damaged_is_told_of_t
             await server.initialize()
             (warning,) = (await replied(server, thread, "go on"))["warnings"]
             assert warning.startswith("Of all turns of this conversation (4), 1 is missing or damaged in its file /")
+
+
+async def test_the_next_answer_says_once_that_the_turn_before_was_interrupted_by_a_kill(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path, model.codex_overrides(), [])
+        async with McpServer(setup) as server:
+            await server.initialize()
+            thread = str((await said(server, "zebra"))["threadId"])
+            server.call("codex-reply", {"threadId": thread, "prompt": "[[scene: gate]]"})
+            await model.wait_for_gate("gate")
+            server.signal(signal.SIGKILL)
+            assert await server.exit_code() == -signal.SIGKILL
+        await all_ended(setup.home)
+        async with McpServer(setup) as server:
+            await server.initialize()
+            (warning,) = (await replied(server, thread, "go on"))["warnings"]
+            assert "The turn before this one was interrupted" in warning
+            assert "warnings" not in await replied(server, thread, "and on")
+        async with McpServer(setup) as server:
+            await server.initialize()
+            assert "warnings" not in await replied(server, thread, "later")

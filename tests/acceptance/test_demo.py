@@ -1,5 +1,6 @@
 """`codex-mcp demo` as a person sees it: the real program, at a real terminal or without one."""
 
+import asyncio
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.base.processes import marks
 from tests.support.core.odd_codex import TESTED
+from tests.support.dashboard.visitor import signed_in
 from tests.support.servers.terminal import CTRL_C, Terminal
 
 DEMO = [sys.executable, "-m", "codex_mcp", "demo"]
@@ -133,6 +135,24 @@ def test_yes_asks_nobody_and_keep_keeps_the_folder(tmp_path: Path) -> None:
     )
     assert changed.stdout == "prices.py\n"
     assert processes_of(tmp_path) == []
+
+
+async def test_a_team_works_and_one_agent_asks_on_the_page_that_is_printed(tmp_path: Path) -> None:
+    with Terminal([*DEMO, "--team"], environment(tmp_path)) as terminal:
+        await asyncio.to_thread(terminal.wait_for, "Ctrl-C ends the agents")
+        you = await signed_in(terminal.shown)
+        await you.until("/ui/needs-you.json", "1 agent needs you.")
+        await you.until("/ui/mail.json", "1 message for you.")
+        (item,) = (await you.told("/ui/needs-you.json"))["items"]
+        assert (item["name"], item["text"]) == ("api", "git push origin HEAD")
+        fleet = await you.told("/ui/fleet.json")
+        rows = {row["name"]: row for section in fleet["sections"] for row in section["rows"]}
+        assert {row["branch"] for row in rows.values()} == {"codex/api", "codex/docs", "codex/review"}
+        assert (await you.answer(item["href"], decision="denied")).status == 303
+        await you.until("/ui/needs-you.json", "Nobody needs you.")
+        terminal.type(CTRL_C)
+        assert await asyncio.to_thread(terminal.exit_code) == 0
+    assert_nothing_left(tmp_path)
 
 
 def test_ctrl_c_at_the_question_ends_everything(tmp_path: Path) -> None:

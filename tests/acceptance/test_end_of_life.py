@@ -17,7 +17,7 @@ import pytest
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.patience import PATIENCE
-from tests.support.processes import Process, all_ended, ended, lines_in, processes_at, the_server
+from tests.support.processes import Process, all_ended, children_of, ended, lines_in, processes_at, the_core, the_server
 from tests.support.servers.mcp_server import Json, McpServer, Setup, scripted_server
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/end_of_life.toml"
@@ -318,6 +318,23 @@ async def test_a_killed_server_takes_its_core_and_the_running_command_with_it(tm
         os.kill(server.process.pid, signal.SIGKILL)
         assert await server.exit_code() == -signal.SIGKILL
         await all_ended(server.setup.home)
+
+
+async def test_the_core_of_a_killed_server_is_killed_by_the_kernel_before_it_can_do_anything(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, model):
+        await server.initialize()
+        server.call("codex", {"prompt": "wait"})
+        await model.wait_for_gate("gate")
+        core, helpers = the_core(server.setup.home), children_of(server.process.pid)
+        for helper in helpers:
+            os.kill(helper, signal.SIGSTOP)  # so neither the core nor the guard can end anything
+        server.signal(signal.SIGKILL)
+        try:
+            await ended(core)
+        finally:
+            for helper in helpers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(helper, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("way", ["setsid {}", "setsid sh -c 'setsid {} & exit'"])

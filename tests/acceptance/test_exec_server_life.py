@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.transports.dialled_socket import HandshakeRefused
+from codex_mcp.transports.websockets.dialled import HandshakeRefused
 from tests.support.exec.parts import eventually
 from tests.support.exec.wire import OURS, Target, Wire, serving, session, target, text_of
 from tests.support.patience import PATIENCE

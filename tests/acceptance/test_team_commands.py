@@ -1,8 +1,10 @@
 """What a person sees of a team from another terminal, while the team works."""
 
+import asyncio
 import json
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import Json
 from tests.support.team.team_server import GATE, TeamServer, say, team_server
@@ -16,12 +18,22 @@ def asked(server: TeamServer, *words: str) -> Json:
     return answer
 
 
+async def until_idle(server: TeamServer, codex_id: str) -> None:
+    """Wait until its record says so, which is written a moment after its answer was given."""
+    async with asyncio.timeout(PATIENCE):
+        while (codex_id, "idle") not in {
+            (entry["codex_id"], entry["thread_state"]) for entry in asked(server, "threads")["threads"]
+        }:
+            await server.threads()
+
+
 async def test_agents_are_seen_from_their_start_to_their_end(tmp_path: Path) -> None:
     async with team_server(tmp_path) as (server, model):
         alice = (await server.start(GATE, identity="alice", background=True))["codex_id"]
         bob = (await server.start(say("done"), identity="bob"))["codex_id"]
         await model.wait_for_gate("gate")
 
+        await until_idle(server, bob)
         seen = {entry["codex_id"]: entry for entry in asked(server, "threads")["threads"]}
         assert {codex_id: (entry["status"], entry["thread_state"]) for codex_id, entry in seen.items()} == {
             alice: ("active", "busy"),

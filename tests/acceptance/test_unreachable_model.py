@@ -20,6 +20,19 @@ def closed_port() -> Iterator[int]:
         yield int(bound.getsockname()[1])
 
 
+async def test_a_model_of_this_machine_that_is_not_there_fails_the_call_within_seconds_and_names_its_address(
+    tmp_path: Path, closed_port: int
+) -> None:
+    flags = ["--unreachable-timeout", "86400", "--soft-deadline", "0"]
+    async with McpServer(Setup(tmp_path, unreachable(closed_port), flags)) as server:
+        await server.initialize()
+        call = server.call("codex", {"prompt": "hello", "wait-seconds": 0}, meta={"progressToken": "p"})
+        where = f"the model provider nobody at http://127.0.0.1:{closed_port}/v1"
+        await server.wait_for(lambda message: where in str(message.get("params")))
+        text = (await server.result(call))["content"][0]["text"]
+        assert text.startswith(f"Nothing listens at http://127.0.0.1:{closed_port}/v1, where Codex looks for")
+
+
 def unreachable(port: int) -> list[str]:
     return [
         'model_provider="nobody"',

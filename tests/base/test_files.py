@@ -74,7 +74,7 @@ def test_long_lines_are_skipped_and_reading_ends(tmp_path: Path) -> None:
     with opened(str(tmp_path / "file")) as file:
         assert list(short_lines(file, 8, 100)) == [b"one\n", b"two\n", b"last"]
     with opened(str(tmp_path / "file")) as file:
-        assert list(lines_up_to(file, 8, 100)) == [b"one\n", None, b"two\n", b"last"]
+        assert list(lines_up_to(file, 8, 100)) == [[b"one\n", None, b"two\n", b"last"]]
     with opened(str(tmp_path / "file")) as file:
         assert list(short_lines(file, 8, 4)) == [b"one\n"]
 

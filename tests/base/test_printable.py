@@ -1,12 +1,22 @@
 """A person sees what will run."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.printable import HIDDEN_CATEGORIES, age, are_waiting, counted, foreign, one_line, visible
+from codex_mcp.base.printable import (
+    HIDDEN_CATEGORIES,
+    age,
+    are_waiting,
+    counted,
+    foreign,
+    json_escaped,
+    one_line,
+    visible,
+)
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:
@@ -25,6 +35,13 @@ def test_on_one_line_there_are_no_line_ends() -> None:
 @given(st.text())
 def test_nothing_hidden_is_left(text: str) -> None:
     assert not any(unicodedata.category(char) in HIDDEN_CATEGORIES for char in one_line(text))
+
+
+@given(st.text())
+def test_json_that_a_terminal_shows_is_the_same_json(text: str) -> None:
+    document = json_escaped(json.dumps({"text": text}, ensure_ascii=False, indent=2))
+    assert json.loads(document) == {"text": text}
+    assert all(line.isprintable() for line in document.split("\n"))
 
 
 def test_what_another_machine_wrote_is_one_short_printable_line() -> None:

@@ -2,10 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.frames import Opcode
 
 from benchmarks.exec_frames import Frames, framed, is_news, output_size
 from codex_mcp.execserver.envelope import encode_notification
-from codex_mcp.transports.websocket import CONTINUATION, TEXT, frame_header
+from codex_mcp.transports.websockets.frames import frame_header
 from codex_mcp.wire.exec.protocol import OutputStream, ProcessClosed, ProcessOutput
 
 PING = bytes((0x89, 2)) + b"hi"
@@ -15,7 +16,7 @@ messages = st.lists(st.sampled_from([0, 1, 125, 126, 65_535, 65_536]).map(lambda
 
 @given(messages, st.data())
 def test_messages_come_out_whole_however_they_are_cut(sent: list[bytes], data: st.DataObject) -> None:
-    stream = b"".join(frame_header(len(message), TEXT) + message + PING for message in sent)
+    stream = b"".join(frame_header(len(message), Opcode.TEXT) + message + PING for message in sent)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     frames = Frames()
     heard: list[bytes] = []
@@ -26,7 +27,7 @@ def test_messages_come_out_whole_however_they_are_cut(sent: list[bytes], data: s
 
 def test_a_message_in_several_frames_is_one() -> None:
     frames = Frames()
-    head, tail = frame_header(2, TEXT, 0) + b"ab", frame_header(1, CONTINUATION) + b"c"
+    head, tail = frame_header(2, Opcode.TEXT, 0) + b"ab", frame_header(1, Opcode.CONT) + b"c"
     assert list(frames.feed(head + PING + tail)) == [b"abc"]
 
 
@@ -36,7 +37,7 @@ def test_what_is_sent_is_masked_and_readable_as_it_is(sent: list[bytes]) -> None
         frame = framed(message)
         assert frame[1] & 0x80
         assert frame.endswith(bytes(4) + message)
-        assert len(frame) == len(frame_header(len(message), TEXT)) + 4 + len(message)
+        assert len(frame) == len(frame_header(len(message), Opcode.TEXT)) + 4 + len(message)
 
 
 @given(st.binary(max_size=100))

@@ -39,7 +39,7 @@ def test_bash_completes_commands_and_flags(script: Path) -> None:
     assert set(COMMANDS) <= completed(script, "")
     assert completed(script, "doc") == {"doctor"}
     assert {"--json", "--summary", "--turn"} <= completed(script, "doctor", "--")
-    assert completed(script, "serve", "--state") == {"--state-dir"}
+    assert completed(script, "serve", "--state") == {"--state", "--state-dir"}
     assert completed(script, "completion", "z") == {"zsh"}
 
 

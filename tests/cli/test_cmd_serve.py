@@ -1,10 +1,25 @@
 """`codex-mcp serve` from its flags to its end."""
 
 import argparse
+import os
 from pathlib import Path
 
 from codex_mcp.cli.serving import add_serving_arguments
-from tests.support.team.team_server import say, team_server
+from tests.support.servers.mcp_server import Setup
+from tests.support.team.team_server import TeamServer, say, team_server
+
+
+class WithoutRights(Setup):
+    """A server that may write only where permissions say so, also if it is root's."""
+
+    def argv(self) -> list[str]:
+        rights = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+        return [*rights, *super().argv()]
+
+
+class UnprivilegedServer(TeamServer):
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(WithoutRights(setup.folder, setup.overrides, setup.flags, setup.environment, setup.command))
 
 
 async def test_it_lists_its_tools_at_once_and_introduces_itself(tmp_path: Path) -> None:
@@ -40,3 +55,17 @@ def test_features_are_switched_as_codex_does_it() -> None:
     add_serving_arguments(parser, with_team=True)
     arguments = parser.parse_args(["--enable", "a", "--disable", "b", "--team", "red"])
     assert (arguments.enable, arguments.disable, arguments.team) == (["a"], ["b"], "red")
+
+
+async def test_a_state_folder_that_cannot_be_written_is_a_warning_and_agents_work(tmp_path: Path) -> None:
+    folder = tmp_path / "read only"
+    folder.mkdir(mode=0o500)
+    async with team_server(tmp_path, "--state-dir", str(folder), kind=UnprivilegedServer) as (server, _model):
+        answer = await server.start(say("hello"), identity="arch")
+        assert answer["content"] == "hello"
+        assert (await server.reply("arch", say("again")))["content"] == "again"
+        assert server.log.count(f"cannot use state_dir = {str(folder)!r}: you may not write to {folder}.") == 1
+        scratch = server.setup.codex_home / "codex-mcp/scratch"
+        assert list(scratch.glob("*/registry.json"))
+    assert not scratch.exists()
+    assert list(folder.iterdir()) == []

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from codex_mcp.base.settings.environments import Environment
 from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.cli.config_text import as_json, as_toml
-from codex_mcp.config.layers import Sourced, SourcedEnvironment, SourcedRole
+from codex_mcp.config.layers import Sourced
 from codex_mcp.team.profile.roles import Role
 
 values = st.one_of(
@@ -18,7 +18,7 @@ values = st.one_of(
 
 
 def test_a_line_says_name_value_and_origin() -> None:
-    sources = {
+    sources: dict[str, Sourced[object]] = {
         "a": Sourced(600.0, "default"),
         "b": Sourced(None, "default"),
         "c": Sourced(("x", "y"), "file:3"),
@@ -35,28 +35,28 @@ def test_a_line_says_name_value_and_origin() -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), values.map(lambda value: Sourced(value, "a\nfile: 1"))))
-def test_it_can_be_read_back_whatever_the_values_are(sources: dict[str, Sourced]) -> None:
+def test_it_can_be_read_back_whatever_the_values_are(sources: dict[str, Sourced[object]]) -> None:
     told = as_toml(sources, {}, with_origin=True)
     read = tomllib.loads(told)["plugins"]["codex-mcp"]
     assert read == as_plain(sources)
     assert "\x1b" not in told
 
 
-def as_plain(sources: dict[str, Sourced]) -> dict[str, object]:
+def as_plain(sources: dict[str, Sourced[object]]) -> dict[str, object]:
     shown = as_json(sources, {}, ())["settings"]
     assert isinstance(shown, dict)
     return {name: entry["value"] for name, entry in shown.items()}
 
 
 def test_secrets_are_masked_in_both_forms() -> None:
-    sources = {"overrides": Sourced(("x.password=hunter2",), "--config")}
+    sources: dict[str, Sourced[object]] = {"overrides": Sourced(("x.password=hunter2",), "--config")}
     assert "hunter2" not in as_toml(sources, {}, with_origin=True)
     assert as_plain(sources) == {"overrides": ["x.password=****"]}
 
 
 def test_environments_are_tables_of_their_own() -> None:
     build = Environment("build-1", "relay+https://relay.example.com/build-1", "/home/me/token")
-    found = {"build-1": SourcedEnvironment(build, "file:3")}
+    found = {"build-1": Sourced(build, "file:3")}
     told = as_toml({}, {}, found, with_origin=True)
     assert "[plugins.codex-mcp.environments.build-1]  # file:3" in told
     shown = {"url": build.url, "token_file": "/home/me/token"}
@@ -66,8 +66,8 @@ def test_environments_are_tables_of_their_own() -> None:
 
 def test_roles_are_tables_of_their_own() -> None:
     roles = {
-        "reviewer": SourcedRole(Role(sandbox=Sandbox.READ_ONLY, instructions='say "why"'), "file:3"),
-        "a b.c": SourcedRole(Role(), "file:9"),
+        "reviewer": Sourced(Role(sandbox=Sandbox.READ_ONLY, instructions='say "why"'), "file:3"),
+        "a b.c": Sourced(Role(), "file:9"),
     }
     told = as_toml({}, roles, with_origin=True)
     assert "[plugins.codex-mcp.roles.reviewer]  # file:3" in told

@@ -20,6 +20,7 @@ RUNS = {
     "threads": [],
     "threads --prune": [],
     "audit": [],
+    "state check": [],
     "mail list": [],
     "mail read": [],
     "mail send": ["bob", "hello", "--allow-unknown"],

@@ -63,6 +63,22 @@ async def test_it_is_opened_at_its_first_use_and_only_asked_later(scene: Scene) 
     assert scene.told[-1] == "close one"
 
 
+async def test_one_that_codex_could_not_reach_is_not_in_use(scene: Scene) -> None:
+    scene.error = CoreError("Connection refused")
+    with pytest.raises(CoreError, match="Connection refused"):
+        await scene.use("one")
+    state = scene.environments.states()["one"]
+    assert (state.state, "Connection refused" in state.why) == ("not reached", True)
+    scene.error = None
+    await scene.use("one")
+    assert scene.environments.states()["one"].state == "in use"
+    scene.problem = "its relay is gone"
+    assert scene.environments.states()["one"].why == "its relay is gone"
+    scene.problem = ""
+    assert scene.environments.states()["one"].state == "in use"
+    await scene.environments.aclose()
+
+
 async def test_threads_that_begin_at_once_add_it_once(scene: Scene) -> None:
     await asyncio.gather(*(scene.use("one", str(number)) for number in range(10)))
     assert scene.told.count("open one") == scene.told.count("environment/add one") == 1

@@ -116,3 +116,18 @@ def test_the_texts_are_in_the_singular_and_in_the_plural() -> None:
     assert "(1), 1 is missing" in one.for_caller
     assert "(2), 2 are missing" in two.for_caller
     assert "(1), 1 is missing" in one.for_agent
+
+
+@given(st.integers(1, 8), st.data())
+def test_the_last_turn_was_interrupted_unless_its_completion_is_there(turns: int, data: st.DataObject) -> None:
+    lines = lines_of(turns)
+    at = data.draw(st.integers(1, len(lines)))
+    assert read(lines[:at]).was_interrupted == ((at - 1) % LINES_OF_A_TURN > 0)
+    stopped = [*lines[:-1], line(len(lines) - 1, "event_msg", type="turn_aborted", turn_id=turn_id(turns - 1))]
+    assert read(stopped).was_interrupted
+
+
+def test_a_line_that_was_not_read_may_be_the_completion() -> None:
+    kept = read(lines_of(2)[:-1])
+    kept.skip()
+    assert not kept.was_interrupted

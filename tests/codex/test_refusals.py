@@ -2,6 +2,7 @@
 
 import pytest
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.codex.core import (
     BadThreadId,
     ConfigRefused,
@@ -41,5 +42,5 @@ from codex_mcp.codex.refusals import refusal
     ],
 )
 def test_a_refusal_is_the_error_that_its_text_means(message: str, kind: type[CoreError], text: str) -> None:
-    error = refusal(message)
+    error = refusal(Notice(message))
     assert (type(error), str(error)) == (kind, text)

@@ -127,7 +127,7 @@ def test_a_repository_can_neither_add_nor_redirect_one(world: World) -> None:
     assert list(loaded.settings.core.environments) == ["build-1"]
     assert loaded.settings.core.environments["build-1"].url == "relay+https://relay.example.com/build-1"
     assert (loaded.settings.core.default_environment, loaded.roles["helper"].environment) == ("local", None)
-    assert sorted(warning.partition(",")[0] for warning in loaded.warnings) == [
+    assert sorted(str(warning).partition(",")[0] for warning in loaded.warnings) == [
         f"{repo}:2 sets exec_server",
         f"{repo}:3 sets the environment build-1",
         f"{repo}:5 sets the environment more",

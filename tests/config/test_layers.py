@@ -2,7 +2,7 @@ import pytest
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings.kinds import Place, Sandbox
-from codex_mcp.config.layers import Layer, RawTable, Sourced, SourcedRole, checked, combined, combined_roles
+from codex_mcp.config.layers import Layer, RawTable, Sourced, checked, combined, combined_roles
 from codex_mcp.team.profile.roles import Role
 
 PLACE = Place("/repo", "/home/me")
@@ -35,8 +35,8 @@ def test_a_role_is_laid_over_the_one_below_and_keeps_its_restrictions() -> None:
     low = Layer({}, PLACE, {"r": RawTable({"sandbox": "read-only", "model": "a"}, "low"), "s": RawTable({}, "low")})
     high = Layer({}, PLACE, {"r": RawTable({"model": "b"}, "high")})
     assert combined_roles([low, high]) == {
-        "r": SourcedRole(Role(sandbox=Sandbox.READ_ONLY, model="b"), "low, high"),
-        "s": SourcedRole(Role(), "low"),
+        "r": Sourced(Role(sandbox=Sandbox.READ_ONLY, model="b"), "low, high"),
+        "s": Sourced(Role(), "low"),
     }
 
 

@@ -248,7 +248,7 @@ model = "dear"
         "writer": Role(identity="writer"),
     }
     assert loaded.sourced_roles["reviewer"].source == f"{world.home_file}:2, {repo}:2"
-    assert [warning.partition(", which")[0] for warning in loaded.warnings] == [
+    assert [str(warning).partition(", which")[0] for warning in loaded.warnings] == [
         f"{repo}:4 sets sandbox of the role reviewer",
         f"{repo}:7 sets model of the role writer",
     ]
@@ -270,7 +270,7 @@ def test_a_variable_that_is_misspelt_is_a_warning(tmp_path: Path) -> None:
         "CODEX_MCP_TOKEN": "a client's",
     }
     loaded = load.load(argparse.Namespace(), environment, str(tmp_path))
-    assert loaded.warnings == (
+    assert tuple(map(str, loaded.warnings)) == (
         "the environment variable CODEX_MCP_SOFT_DEADLIN has no effect: there is no such setting; "
         "did you mean CODEX_MCP_SOFT_DEADLINE?",
         "the environment variable CODEX_MCP_WEATHER has no effect: there is no such setting; "

@@ -34,7 +34,7 @@ def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: Wor
     )
     loaded = world.load()
     assert loaded.settings == world.defaults(Events.NONE)
-    assert [warning.partition(",")[0] for warning in loaded.warnings] == [
+    assert [str(warning).partition(",")[0] for warning in loaded.warnings] == [
         f"{repo}:2 sets codex_bin",
         f"{repo}:3 sets overrides",
         f"{repo}:5 sets trust_repo_settings",
@@ -107,7 +107,7 @@ def test_limits_can_be_tightened_within_bounds(name: str, value: object, is_take
 def test_mail_that_is_off_is_not_switched_on() -> None:
     kept, warnings = untrusted(layer(auto_mail=True), values_of(make_settings(auto_mail=False)))
     assert kept.values == {}
-    assert warnings == [
+    assert [*map(str, warnings)] == [
         "file:auto_mail sets auto_mail, which is ignored: a repository may lower a limit, not raise it; "
         "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
     ]
@@ -116,7 +116,7 @@ def test_mail_that_is_off_is_not_switched_on() -> None:
 def test_what_a_repository_gets_wrong_is_ignored_and_stops_no_server() -> None:
     kept, warnings = untrusted(layer(max_hops="many"), BELOW)
     assert kept.values == {}
-    assert warnings == [
+    assert [*map(str, warnings)] == [
         "cannot use max_hops = 'many' from file:max_hops: it must be a whole number from 1 to 1000; it is ignored"
     ]
 
@@ -149,7 +149,7 @@ def test_a_role_gets_words_and_no_rights() -> None:
     role = {"instructions": "be kind", "identity": "kind", "reasoning-effort": "low", "model": "big", "sandbox": "x"}
     kept, warnings = untrusted(Layer({}, PLACE, {"kind": RawTable(role, "file:7", {"model": "file:8"})}), BELOW)
     assert set(kept.roles["kind"].table) == {"instructions", "identity", "reasoning-effort"}
-    assert [warning.partition(", which")[0] for warning in warnings] == [
+    assert [str(warning).partition(", which")[0] for warning in warnings] == [
         "file:8 sets model of the role kind",
         "file:7 sets sandbox of the role kind",
     ]

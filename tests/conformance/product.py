@@ -133,7 +133,7 @@ class Renamed:
         call = mcp.CallTool("codex", _scene(f"greet name={name}"))
         answer = exchange.session.call_tool(exchange.request.id, call, exchange.client)
         assert inspect.isawaitable(answer)
-        thread: str = (await answer)["structuredContent"]["threadId"]
+        thread: str = (await _on_the_wire(answer))["structuredContent"]["threadId"]
         if uri == "test://static-binary":
             (rollout,) = self._home.glob(f"sessions/**/*{thread}.jsonl")
             rollout.write_bytes(rollout.read_bytes() + b"\xff\n")  # a damaged file is no text
@@ -162,6 +162,11 @@ class Renamed:
         return _in_their_words(work)
 
 
+async def _on_the_wire(answer: Awaitable[Any]) -> Json:
+    result: Json = msgspec.json.decode(msgspec.json.encode(await answer))
+    return result
+
+
 def _ours(key: str) -> str:
     """The product numbers its questions, and here it never asks two at once outside of a task."""
     return "approval-1" if key in SUBJECTS else key
@@ -169,11 +174,11 @@ def _ours(key: str) -> str:
 
 async def _in_their_words(answer: Awaitable[Any]) -> object:
     """A result whose questions have the suite's keys, and whose text ends before the line that names the thread."""
-    result = await answer
-    if isinstance(result, dict) and result.get("resultType") == "input_required":
+    result = await _on_the_wire(answer)
+    if result.get("resultType") == "input_required":
         requests = {_theirs(key, request): request for key, request in result["inputRequests"].items()}
         return {**result, "inputRequests": requests}
-    if isinstance(result, dict) and "structuredContent" in result and not result.get("isError"):
+    if "structuredContent" in result and not result.get("isError"):
         first, *others = result["content"]
         return {**result, "content": [{**first, "text": first["text"].partition("\n\nthreadId: ")[0]}, *others]}
     return result

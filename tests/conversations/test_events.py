@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.conversations.events import ENDINGS, TURNS_KEPT, Endings, Submissions, told
 from codex_mcp.threads.record import Outcome, Status
 

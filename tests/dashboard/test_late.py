@@ -14,7 +14,7 @@ import codex_mcp.cli.cmd_serve, codex_mcp.mcp.http.serve
 from codex_mcp.access.access_control import AccessControl
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.dashboard.late import LatePages
-pages = LatePages("state")
+pages = LatePages("state", "home")
 pages.opened(AccessControl(HttpSettings(), "home"), "http://127.0.0.1:1")
 pages.stop()
 print(pages.url, *sorted({"jinja2", "codex_mcp.dashboard.site"} & set(sys.modules)))

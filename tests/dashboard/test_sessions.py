@@ -4,6 +4,7 @@ from codex_mcp.dashboard.sessions import (
     CODE_SECONDS,
     IDLE_SECONDS,
     MOST_CODES,
+    MOST_SEEN,
     MOST_SESSIONS,
     Person,
     Sessions,
@@ -69,3 +70,13 @@ def test_a_principal_with_many_sessions_signs_nobody_else_out() -> None:
     assert sessions.is_open(bob)
     assert [sessions.is_open(each) for each in alices[: MOST_SESSIONS + 2]] == [False] * (MOST_SESSIONS + 2)
     assert all(map(sessions.is_open, alices[MOST_SESSIONS + 2 :]))
+
+
+def test_what_one_browser_has_seen_the_others_of_the_person_have_as_well() -> None:
+    sessions = Sessions()
+    phone, desktop, alice = (sessions.open(person, 0) for person in (MIRA, MIRA, Person("alice", "alice")))
+    phone.see("codex:a", 1.0)
+    assert (desktop.seen, alice.seen) == ({"codex:a": 1.0}, {})
+    for number in range(MOST_SEEN):
+        phone.see(f"codex:{number}", 2.0)
+    assert (len(desktop.seen), "codex:a" in desktop.seen) == (MOST_SEEN, False)

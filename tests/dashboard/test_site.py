@@ -30,7 +30,7 @@ async def test_a_form_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: p
 
     headers = [(b"host", b"localhost"), (b"sec-fetch-site", b"same-origin")]
     scope = {"type": "http", "method": "POST", "path": "/ui/sign-in", "query_string": b"", "headers": headers}
-    pages = Site(Place(str(tmp_path), Gate()))
+    pages = Site(Place(str(tmp_path), str(tmp_path), Gate()))
     async with asyncio.timeout(PATIENCE):
         await pages.serve(HttpExchange(scope, receive, send))
     assert sent[0]["status"] == 408

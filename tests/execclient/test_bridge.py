@@ -10,7 +10,7 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import CannotConnect
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.rpc.channel import Channel
-from codex_mcp.transports.dialled_socket import HandshakeRefused, dial
+from codex_mcp.transports.websockets.dialled import HandshakeRefused, dial
 from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
 from tests.support.patience import PATIENCE
 

@@ -11,16 +11,17 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.connection import Route, route_to
 from codex_mcp.execclient.errors import ExecServerError, RequestRefused
 from codex_mcp.execclient.options import DEFAULT_OPTIONS, StartOptions
-from codex_mcp.rpc.channel import Channel, Frame, FrameKind
+from codex_mcp.rpc.channel import Channel, Frame, FrameKind, Receiving
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.exec.exec_server import RunningServer, own_exec_server
 from tests.support.patience import PATIENCE
+from tests.support.rpc.reading import receive
 
 LINES = b"one\ntwo\nthree\n"
 TALKS = ["sh", "-c", "echo one; echo two; echo three; exit 3"]
 
 
-class EndsBehind:
+class EndsBehind(Receiving):
     """A connection whose end comes in the same read as the frame for which `is_last` is true."""
 
     def __init__(self, channel: Channel, is_last: Callable[[Frame], bool]) -> None:
@@ -32,7 +33,7 @@ class EndsBehind:
         """Up to the last frame, and then nothing, without a pause between the two."""
         if self._has_ended:
             return []
-        frames = await self._channel.receive()
+        frames = await receive(self._channel)
         for number, frame in enumerate(frames, 1):
             if self._is_last(frame):
                 self._has_ended = True

@@ -13,9 +13,9 @@ const complaints = [];
 let context = null, page = null;
 
 const acts = {
-  async open({ width = 1440, height = 900, theme = "light", javascript = true, cookies = [] }) {
+  async open({ width = 1440, height = 900, theme = "light", javascript = true, cookies = [], forced = "none", motion = "no-preference" }) {
     const phone = width < 760;
-    context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, javaScriptEnabled: javascript, hasTouch: phone, isMobile: phone });
+    context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, javaScriptEnabled: javascript, hasTouch: phone, isMobile: phone, forcedColors: forced, reducedMotion: motion });
     await context.addCookies(cookies);
     context.setDefaultTimeout(patience);
     page = await context.newPage();
@@ -28,6 +28,13 @@ const acts = {
   async click({ selector }) { await page.locator(selector).first().click(); },
   async fill({ selector, text }) { await page.locator(selector).first().fill(text); },
   async press({ key }) { await page.keyboard.press(key); },
+  async tap({ selector }) { await page.locator(selector).first().tap(); },
+  async down({ key }) { await page.keyboard.down(key); },
+  async up({ key }) { await page.keyboard.up(key); },
+  async away() { await page.mouse.move(1, 1); },
+  async offline({ is }) { await context.setOffline(is); },
+  async before({ script }) { await context.addInitScript(script); },
+  async tab({ at }) { while (context.pages().length <= at) await context.newPage(); page = context.pages()[at]; await page.bringToFront(); },
   async hover({ selector }) { await page.locator(selector).first().hover(); },
   async until({ expression }) {  // the page's own policy forbids playwright's waitForFunction
     const end = Date.now() + patience;
@@ -47,6 +54,12 @@ const acts = {
     const expression = `axe.run(document, { runOnly: ${tags} }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))])))`;
     const { result } = await session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     return JSON.parse(result.value);
+  },
+  async busy() {  // seconds for which the page's main thread has worked since it was asked first
+    const session = page.session ??= await context.newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });  // what others do on the machine does not count
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find((each) => each.name === "TaskDuration").value;
   },
   async complaints() { return complaints; },
 };

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from tests.support.clients.browser import Browser, running_browser
@@ -25,6 +25,9 @@ steps = [{{ fail = 400, message = "<script>alert(1)</script>" }}]
 [scenes.say]
 steps = [{{ say = "<script>alert(1)</script>" }}]
 """  # noqa: E501
+
+
+LISTED = "(told) => told.conversations.length === 1"
 
 
 class Scene:
@@ -154,6 +157,25 @@ async def test_a_page_whose_server_is_gone_says_so_and_answers_nothing(tmp_path:
         await at.browser.see("#late", "The server does not answer.")
 
 
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+MADE = "document.querySelectorAll('main img, main script, main i:not([aria-hidden]), main u').length"
+
+
+async def inspect(at: Scene, paths: Sequence[str]) -> None:
+    """Nothing that was written has become markup; axe finds nothing, and nothing is too wide."""
+    cookies = await at.browser.do("cookies")
+    sizes = [(width, theme) for width in (1440, 390) for theme in ("light", "dark")]
+    for width, theme in (*sizes, (320, "light")):
+        await at.browser.do("open", width=width, height=844, theme=theme, cookies=cookies)
+        for path in paths:
+            assert await at.browser.do("go", url=at.origin + path) == 200
+            if not path.startswith("/ui/audit"):
+                await at.browser.see("#live", "Live" if width > 420 else "")
+            assert width == 320 or await at.browser.do("axe") == [], (path, width, theme)
+            assert await at.browser.do("tell", expression=WIDE) <= 0, (path, width)
+            assert await at.browser.do("tell", expression=MADE) == 0
+
+
 async def test_harmful_text_is_text_and_every_page_is_accessible(tmp_path: Path) -> None:
     script = tmp_path / "harm.toml"
     script.write_text(HARMFUL)
@@ -169,21 +191,30 @@ async def test_harmful_text_is_text_and_every_page_is_accessible(tmp_path: Path)
         assert await at.browser.do("go", url=at.link) == 200
         await at.browser.see("h1", "3 agents need you.")
         found = await at.browser.do("tell", expression="fetch('/ui/needs-you.json').then((r) => r.json())")
-        paths = ["/ui/fleet", "/ui/needs-you", *(item["href"] for item in found["items"])]
-        cookies = await at.browser.do("cookies")
-        for width, height in ((1440, 900), (390, 844), (320, 700)):
-            for theme in ("light", "dark"):
-                await at.browser.do("open", width=width, height=height, theme=theme, cookies=cookies)
-                for path in paths:
-                    assert await at.browser.do("go", url=at.origin + path) == 200
-                    await at.browser.see("#live", "Live")
-                    assert await at.browser.do("axe") == [], (path, width, theme)
-                    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                    assert await at.browser.do("tell", expression=wide) <= 0, (path, width)
-                    made = (
-                        "document.querySelectorAll('main img, main script, main i:not([aria-hidden]), main u').length"
-                    )
-                    assert await at.browser.do("tell", expression=made) == 0
+        await inspect(at, ["/ui/fleet", "/ui/needs-you", *(item["href"] for item in found["items"])])
         await at.browser.do("open", javascript=False)
         await at.browser.do("go", url=f"{at.origin}/ui/sign-in")
         await at.browser.see("h1", "Open the dashboard from your terminal.")
+
+
+async def test_mail_executors_health_and_audit_are_accessible_and_so_is_the_palette(tmp_path: Path) -> None:
+    async with scene(tmp_path) as at:
+        for who in ("say", "read"):
+            await at.server.start(f"{HARM} {say('hello')}", identity=who, tag="<i>tag</i>", auto_mail=who != "say")
+        mail = {"identity": "read", "to": "say", "message": HARM, "summary": HARM}
+        assert not (await at.server.run("atm_send", mail)).get("isError")
+        await at.browser.do("open")
+        assert await at.browser.do("go", url=at.link) == 200
+        await at.browser.do("until", expression=f"fetch('/ui/mail.json').then((r) => r.json()).then({LISTED})")
+        found = await at.browser.do("tell", expression="fetch('/ui/mail.json').then((r) => r.json())")
+        (talk,) = found["conversations"]
+        await inspect(at, ["/ui/mail", talk["href"], "/ui/executors", "/ui/health", "/ui/audit"])
+        await at.browser.do("open", theme="dark", cookies=await at.browser.do("cookies"))
+        assert await at.browser.do("go", url=at.origin + talk["href"]) == 200
+        await at.browser.see("#live", "Live")
+        await at.browser.do("click", selector=".letter button")
+        await at.browser.see(".steps", "turn started")
+        await at.browser.keys("Control+k", *"read")
+        assert await at.browser.do("axe") == []
+        await at.browser.keys("Enter")
+        await at.browser.see("h1", "read")

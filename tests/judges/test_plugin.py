@@ -7,6 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from codex_mcp.cli.clients.everywhere.entry import Entry
+from codex_mcp.cli.clients.everywhere.reading import read_clients
+from codex_mcp.cli.clients.surroundings import folders_here
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.judges.test_installed import claude_at_work
@@ -63,3 +66,10 @@ async def test_after_an_install_from_this_folder_its_tool_commands_and_skill_are
         assert ("plugin:codex-mcp:codex", "connected") in [(one["name"], one["status"]) for one in begin["mcp_servers"]]
         assert {f"codex-mcp:{name}" for name in ("agents", "delegate", "finish")} <= {*begin["slash_commands"]}
         assert "codex-mcp:codex-agents" in begin["skills"]
+        entries = [*read_clients(folders_here(setup.env(), str(setup.work)), setup.env())]
+        (found,) = [each for each in entries if isinstance(each, Entry)]
+        assert (found.scope, found.name, found.words) == (
+            "plugin",
+            begin["mcp_servers"][0]["name"],
+            ("codex-mcp", "serve"),
+        )

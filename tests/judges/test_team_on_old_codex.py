@@ -44,7 +44,7 @@ CANNOT = {
     "resume::test_without_a_summary_it_warns_and_goes_on": MEMORY,
     "starting::test_an_agent_is_resumed_with_its_name_its_folder_and_its_conversation": MEMORY,
     "two_servers::test_agents_of_a_server_that_is_killed_go_on_with_the_other": OTHER_THREAD,
-    "two_servers::test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_both": OTHER_THREAD,
+    "two_servers::test_the_second_server_knows_whose_an_agent_is_and_names_are_those_of_both": OTHER_THREAD,
 }
 """Tests that do not hold on this Codex, and why; docs/compatibility.md says the same."""
 

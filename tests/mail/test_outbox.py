@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.mail.resending import MOST_WRITES, SENDING
 from codex_mcp.mail.store import MailStore
-from codex_mcp.mail.store_types import Outgoing
 from tests.support.mail.folders import ALICE, BOB, leftovers, make_team, member, opened, records, until
 
 HELLO = Outgoing(text="hello")

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.inbox_file import read_inbox
-from codex_mcp.mail.message import IdKind
+from codex_mcp.mail.message import IdKind, Outgoing
 from codex_mcp.mail.owners import owner_of, this_process
 from codex_mcp.mail.registration import NewMember, Owner, registered
 from codex_mcp.mail.retention import Retention
-from codex_mcp.mail.store_types import Outgoing, UnknownMessage, UnknownRecipient
+from codex_mcp.mail.store_types import UnknownMessage, UnknownRecipient
 from codex_mcp.mail.ulid import LENGTH
 from codex_mcp.state.contract import Unavailable
 from tests.support.json_values import FINITE_VALUES

@@ -10,7 +10,7 @@ import pytest
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.mail.watch import changes, config_changes
 from tests.support.mail.folders import ALICE, BOB, TEAM, make_team, opened
 from tests.support.patience import PATIENCE

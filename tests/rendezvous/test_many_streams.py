@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from codex_mcp.relay.bodies import Registered
 from codex_mcp.relay.frames import Data, Frame, Handshake, decode, encode
 from codex_mcp.relay.registry_client import RegistryClient
-from codex_mcp.transports.dialled_socket import DialledSocket
+from codex_mcp.transports.websockets.dialled import DialledSocket
 from tests.support.patience import PATIENCE
 from tests.support.processes import descriptors, resident_kib
 from tests.support.relay import private_keys

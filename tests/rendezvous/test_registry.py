@@ -196,8 +196,14 @@ def test_a_ticket_opens_one_environment_for_a_while() -> None:
     with pytest.raises(RegistryError, match="no longer"):
         registry.harness_arrived(text, 0)
     registry.use(GRANTS)
-    registration = registry.arrive(registered(registry, now=5))
-    assert registry.may_still_register(registration)
+    first = registry.arrive(registered(registry, now=5))
+    assert registry.executor_connected(first) == first
+    assert registry.revoked() == []
+    second = registry.arrive(registered(registry, now=6))
+    assert registry.executor_connected(second) == first
+    registry.use({})
+    assert registry.revoked() == [second]
+    registry.use(GRANTS)
     with pytest.raises(RegistryError, match="another executor"):
         registry.harness_arrived(text, 0)
 

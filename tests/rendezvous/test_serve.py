@@ -25,7 +25,7 @@ from codex_mcp.relay.keys import public_key_object
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.rendezvous.relay_socket import MAX_WAITING
 from codex_mcp.rendezvous.routes import GONE, UNKNOWN
-from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused
+from codex_mcp.transports.websockets.dialled import DialledSocket, HandshakeRefused
 from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
 from tests.support.rendezvous import OFFLINE as LEFT

@@ -1,7 +1,7 @@
 import asyncio
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.inbox import Inbox
+from codex_mcp.rpc.inbox import MESSAGE_COST, Inbox
 
 
 def ignore() -> None:
@@ -41,11 +41,11 @@ async def test_what_came_before_the_end_is_taken() -> None:
 
 async def test_the_sender_is_told_when_it_is_full_and_when_everything_was_taken() -> None:
     told: list[str] = []
-    inbox = Inbox(2, lambda: told.append("full"), lambda: told.append("room"))
+    inbox = Inbox(2 + MESSAGE_COST, lambda: told.append("full"), lambda: told.append("room"))
     inbox.add([b"ab"])
     assert told == []
-    inbox.add([b"c"])
+    inbox.add([b""])
     inbox.add([b"d"])
-    assert told == ["full"]
+    assert told == ["full"], "a message without a byte takes memory too"
     await inbox.take()
     assert told == ["full", "room"]

@@ -11,6 +11,7 @@ from codex_mcp.rpc import codec
 from codex_mcp.rpc.watched import LONGEST, watched
 from codex_mcp.wire.jsonrpc import ErrorObject
 from tests.support.rpc.memory_channel import memory_pair
+from tests.support.rpc.reading import receive
 
 CALL = codec.encode_request(7, "tools/call", {"name": "codex"})
 
@@ -34,12 +35,12 @@ async def test_debug_says_which_messages_come_and_go_and_nothing_of_what_they_sa
     with level(logging.DEBUG, caplog):
         channel = watched(left, "client")
         right.send(CALL)
-        assert await channel.receive() == [CALL]
+        assert await receive(channel) == [CALL]
         channel.send(codec.encode_response(7, {"text": "quiet"}))
         channel.send(codec.encode_notification("codex/event", {"text": "quiet"}))
         channel.send(codec.encode_error("x", ErrorObject(-1, "quiet")))
         right.send(b"not JSON, quiet")
-        await channel.receive()
+        await receive(channel)
         await channel.drain(1)
         await channel.aclose()
     assert caplog.messages[:4] == [
@@ -77,7 +78,7 @@ async def test_not_even_trace_shows_the_key_or_the_token_of_the_sign_in(caplog: 
         right.send(codec.encode_request(1, "loginApiKey", {"apiKey": "a b c"}))
         # The method in another spelling of JSON is the same method.
         right.send(b'{"jsonrpc":"2.0","id":2,"method":"login\\u0041piKey","params":{"api\\u004bey":"a b c"}}')
-        assert [len(await channel.receive()) for _ in range(2)] == [1, 1]
+        assert len(await receive(channel)) == 2
         channel.send(codec.encode_request(3, "account/login/start", {"type": "apiKey", "apiKey": "a b c"}))
         channel.send(codec.encode_response(4, {"authMethod": "apikey", "authToken": "a b c"}))
     assert [message.partition(": ")[2] for message in caplog.messages] == [
@@ -104,7 +105,7 @@ async def test_not_even_trace_shows_a_key_in_a_sign_in_that_is_written_wrongly(
     left, right = memory_pair()
     with level(TRACE, caplog):
         right.send(line)
-        await watched(left, "client").receive()
+        await receive(watched(left, "client"))
     assert len(caplog.messages) == 1
     assert "a b c" not in caplog.text
 
@@ -113,5 +114,5 @@ async def test_trace_shows_other_lines_that_cannot_be_read(caplog: pytest.LogCap
     left, right = memory_pair()
     with level(TRACE, caplog):
         right.send(b"not JSON")
-        await watched(left, "client").receive()
+        await receive(watched(left, "client"))
     assert caplog.messages[1] == "from client: not JSON"

@@ -22,7 +22,7 @@ def port_of(model: ScriptedModel) -> int:
 
 
 def body(prompt: str, *more: dict[str, object]) -> bytes:
-    return msgspec.json.encode({"model": "m", "input": [{"role": "user", "content": prompt}, *more]})
+    return msgspec.json.encode({"model": "m", "stream": True, "input": [{"role": "user", "content": prompt}, *more]})
 
 
 def ask(wire: Wire, prompt: str, *more: dict[str, object], thread: str = "t1") -> None:
@@ -192,3 +192,16 @@ async def test_a_port_that_is_taken_is_a_sentence() -> None:
     async with ScriptedModel(TOUR) as model:
         with pytest.raises(Refused, match=rf"^cannot start the scripted model on port {port_of(model)}: "):
             await ScriptedModel(TOUR, port=port_of(model)).__aenter__()
+
+
+async def test_a_client_that_asks_for_no_stream_gets_the_answer_in_one_piece() -> None:
+    async with ScriptedModel(TOUR) as model, connect(port_of(model)) as wire:
+        wire.send("POST", "/v1/responses", msgspec.json.encode({"model": "m", "input": "Good day"}), {})
+        said = await wire.read_answer()
+        assert (said.status, said.headers["content-type"]) == (200, "application/json")
+        whole = msgspec.json.decode(said.body)
+        assert (whole["object"], whole["status"], whole["usage"]["input_tokens"]) == ("response", "completed", 100)
+        (message,) = whole["output"]
+        assert message["content"][0]["text"] == "Hello! You said: Good day"
+        wire.send("POST", "/v1/responses", msgspec.json.encode({"input": "[[scene: fail status=503]]"}), {})
+        assert (await wire.read_answer()).status == 503

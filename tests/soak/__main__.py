@@ -1,6 +1,7 @@
 """`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then a
 thousand random lives of clients; then the exec-server, with two hundred clients at once and ten thousand short
-processes; then writers of one mail file; then a thousand turns of agents whose tokens are compared with the model's."""
+processes; then writers of one mail file; then ten thousand turns of agents, whose tokens are compared with those of the
+model."""
 
 import argparse
 import asyncio
@@ -24,6 +25,7 @@ for each would be seen within a hundred thousand, a descriptor or a child at onc
 
 BATCHES = 3
 HELD = 200
+TURNS = 1000
 
 
 async def soak(folder: Path, sessions: int, rounds: int, seed: int) -> None:
@@ -81,11 +83,13 @@ async def soak_mail(messages: int) -> None:
         sys.stdout.write(f"mail by {' + '.join(mix)}: lost are {lost}\n")
 
 
-async def soak_tokens(folder: Path, rounds: int, seed: int) -> None:
-    """Let agents do everything that makes Codex ask the model."""
-    done = await conserve(folder, rounds, seed)
-    what = ", ".join(f"{name} {number}" for name, number in sorted(done.items()))
-    sys.stdout.write(f"{rounds} rounds (seed {seed}): the model has counted what we report; {what}\n")
+async def soak_tokens(turns: int, seed: int) -> None:
+    """Let agents do everything that makes Codex ask the model, a thousand turns for each seed."""
+    for number in range(turns // TURNS):
+        with tempfile.TemporaryDirectory() as folder:
+            done = await conserve(Path(folder), TURNS, seed + number)
+        what = ", ".join(f"{name} {count}" for name, count in sorted(done.items()))
+        sys.stdout.write(f"seed {seed + number}: the model has counted what we report; {what}\n")
 
 
 def main() -> None:
@@ -97,7 +101,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=300)
     parser.add_argument("--lives", type=int, default=1_000)
-    parser.add_argument("--token-rounds", type=int, default=120, help="of about nine turns each")
+    parser.add_argument("--turns", type=int, default=10 * TURNS)
     parser.add_argument("--only", choices=["http", "lives", "exec", "mail", "tokens"])
     chosen = parser.parse_args()
     if chosen.only in (None, "http"):
@@ -112,8 +116,7 @@ def main() -> None:
     if chosen.only in (None, "mail"):
         asyncio.run(soak_mail(chosen.messages))
     if chosen.only in (None, "tokens"):
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(soak_tokens(Path(folder), chosen.token_rounds, chosen.seed))
+        asyncio.run(soak_tokens(chosen.turns, chosen.seed))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Renewed, TakenOver, Unavailable
+from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Renewed, TakenOver, Unavailable, storable
 from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened, silence
 
 
@@ -241,3 +241,9 @@ async def test_dead_nodes_without_threads_are_forgotten_when_somebody_joins(make
         nodes = {node.id: node.alive for node in await last.leases.nodes()}
         assert len(nodes) == 2
         assert nodes[claim.node] is False
+
+
+def test_a_text_that_a_database_refuses_is_kept_as_its_hash() -> None:
+    assert storable("deploy 42") == "deploy 42"
+    assert storable("a\0b").startswith("sha256:")
+    assert storable("a\0b") != storable("a\0c")

@@ -1,4 +1,4 @@
-"""Three nodes do anything in any order, in the model and on disk at once: both must say the same at every step."""
+"""Three nodes do anything in any order, in the model and in a store at once: both must say the same at every step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.state.contract import Claim, Store
-from tests.support.state.worlds import BOUNDS, InMemory, OnDisk, StateWorld
+from tests.support.state.worlds import BOUNDS, InMemory, OnDisk, OnPostgres, StateWorld
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -89,16 +89,17 @@ class TwoWorlds(RuleBasedStateMachine):
     """Claims are drawn from all that were ever made, so most of them are stale."""
 
     claims = Bundle("claims")
+    store: Callable[[], StateWorld] = OnDisk
 
     def __init__(self) -> None:
         super().__init__()
         self._runner = asyncio.Runner()
-        self._sides = [Side(self._runner, InMemory()), Side(self._runner, OnDisk())]
+        self._sides = [Side(self._runner, InMemory()), Side(self._runner, type(self).store())]
         self._steps = 0
 
     def both(self, deed: Callable[[Side], Awaitable[object]]) -> object:
-        model, disk = (side.do(deed) for side in self._sides)
-        assert model == disk
+        model, store = (side.do(deed) for side in self._sides)
+        assert model == store
         return model
 
     def new_claims(self, before: int) -> object:
@@ -201,5 +202,13 @@ class TwoWorlds(RuleBasedStateMachine):
         self._runner.close()
 
 
+class PostgresWorld(TwoWorlds):
+    """The model and PostgreSQL, of which each step costs a dozen round trips."""
+
+    store = OnPostgres
+
+
 TestTwoWorlds = TwoWorlds.TestCase
 TestTwoWorlds.settings = settings(max_examples=40, stateful_step_count=40)
+TestPostgresWorld = PostgresWorld.TestCase
+TestPostgresWorld.settings = settings(max_examples=8, stateful_step_count=30)

@@ -1,5 +1,4 @@
-"""Write the lists of commands in README.md, docs/commands.md and llms.txt from the table of
-commands: `make pages`.
+"""Write the list of commands in docs/commands.md from the table of commands: `make pages`.
 
 What stands between `<!-- commands -->` and `<!-- end -->` is generated.
 """
@@ -10,7 +9,6 @@ from pathlib import Path
 from codex_mcp.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
 PAGE = ROOT / "docs/commands.md"
 SECTION = re.compile(r"(<!-- commands -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -31,10 +29,12 @@ PAGES = {
     "dashboard": "dashboard.md",
     "show": "terminal.md#show",
     "watch": "terminal.md#watch",
+    "attach": "attach.md",
     "interrupt": "terminal.md#interrupt-and-close",
     "close": "terminal.md#interrupt-and-close",
     "summary": "commands.md#summary",
     "audit": "commands.md#audit",
+    "state": "commands.md#state",
     "mail": "mail.md",
     "install": "install.md",
     "uninstall": "install.md#uninstall",
@@ -46,11 +46,11 @@ PAGES = {
 """Where each command is described."""
 
 
-def generated(page: Path) -> str:
+def generated() -> str:
     """The page with its list of commands as it should be."""
-    rows = [f"| [`{name}`]({_link(page, PAGES[name])}) | {summary} |" for name, summary in COMMANDS.items()]
+    rows = [f"| [`{name}`]({PAGES[name].removeprefix(PAGE.name)}) | {summary} |" for name, summary in COMMANDS.items()]
     table = "\n".join(["| command | what it is for |", "|---|---|", *rows, ""])
-    return SECTION.sub(lambda found: found[1] + table + found[2], page.read_text())
+    return SECTION.sub(lambda found: found[1] + table + found[2], PAGE.read_text())
 
 
 def listed() -> str:
@@ -58,12 +58,5 @@ def listed() -> str:
     return "".join(f"- `codex-mcp {name}`: {summary}\n" for name, summary in COMMANDS.items())
 
 
-def _link(page: Path, target: str) -> str:
-    if page == README:
-        return f"docs/{target}"
-    return target.removeprefix(page.name) if target.startswith(page.name) else target
-
-
 if __name__ == "__main__":
-    for path in (README, PAGE):
-        path.write_text(generated(path))
+    PAGE.write_text(generated())

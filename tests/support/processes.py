@@ -122,6 +122,11 @@ def _arguments(pid: str) -> tuple[str, ...]:
     return tuple(words.decode(errors="replace").split("\0"))
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that it has started from its main thread."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def resident_kib(pid: int) -> int:
     """How much memory it has."""
     status = Path(f"/proc/{pid}/status").read_text()

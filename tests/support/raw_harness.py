@@ -11,7 +11,7 @@ from codex_mcp.relay.frames import Body, Frame, Reset, Resume, decode, encode
 from codex_mcp.relay.handshake import Initiator, Place
 from codex_mcp.relay.identity import new_keys
 from codex_mcp.relay.keys import PrivateKeys, encapsulate, public_keys
-from codex_mcp.transports.dialled_socket import DialledSocket
+from codex_mcp.transports.websockets.dialled import DialledSocket
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import ONLINE, RunningExecutor, RunningRendezvous, relay_socket
 

@@ -15,7 +15,7 @@ from codex_mcp.relay.bodies import Connected, Registered
 from codex_mcp.relay.frames import Body, Frame, encode
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient
-from codex_mcp.transports.dialled_socket import DialledSocket, dial
+from codex_mcp.transports.websockets.dialled import DialledSocket, dial
 from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
 from tests.support.servers.child import Child

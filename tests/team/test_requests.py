@@ -79,5 +79,5 @@ async def test_a_request_that_cannot_be_written_down_begins_no_turn(tmp_path: Pa
         task = Assignment(TurnSpec(say("x")), Watcher(), full_events=False, purpose="test", request=REQUEST)
         with pytest.raises(Unavailable, match="turn was not begun"):
             await local.team.work.submit(arch, task)
-        assert (arch.agent.requests, arch.requested, len(local.model.requests)) == ((), {}, 0)
+        assert (arch.agent.requests, arch.requested.turns, len(local.model.requests)) == ((), {}, 0)
         store.is_closed = False

@@ -99,7 +99,7 @@ async def test_prompts_that_wait_do_not_begin_once_the_tokens_are_used_up(tmp_pa
         assert [outcome.status for outcome in outcomes] == [Status.COMPLETED] * 2 + [Status.FAILED] * 4
         assert limit in outcomes[-1].content
         assert len(local.model.requests) == 2
-        assert (arch.agent.turns, arch.agent.tokens, len(arch.usage.turns)) == (2, 240, 2)
+        assert (arch.agent.turns, arch.agent.tokens, len(arch.spent.usage.turns)) == (2, 240, 2)
 
 
 async def test_a_refused_rollback_is_no_turn(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ async def test_a_full_queue_and_a_closed_agent_refuse_and_lose_no_preface(tmp_pa
         await local.submit(arch, GATE)
         await local.model.wait_for_gate("gate")
         await local.submit(arch, say("waits"))
-        arch.add_preface("remember this")
+        arch.next_turn.add_preface("remember this")
         with pytest.raises(TeamRefused, match="1 more prompt is waiting"):
             await local.submit(arch, say("too many"))
-        assert arch.notes.prefaces == ("remember this",)
+        assert arch.next_turn.notes.prefaces == ("remember this",)
         await local.team.closing.close("arch", "local")
         with pytest.raises(TeamRefused, match="is closed"):
             await local.submit(arch, say("too late"))
@@ -256,9 +256,9 @@ async def test_setting_the_clock_back_frees_no_turn_and_the_pause_lasts_an_hour_
     async with local_team(tmp_path, turns_per_hour=1) as local:
         arch = await local.start("arch")
         await local.ask(arch, say("one"))
-        (begun,) = arch.usage.turns
+        (begun,) = arch.spent.usage.turns
         ahead = begun + 7200  # as if the clock had been set back by two hours since
-        arch.recall_turns(TeamSettings(turns_per_hour=1), [ahead])
+        arch.spent.recall_turns(TeamSettings(turns_per_hour=1), [ahead])
         with pytest.raises(TeamRefused, match="turns_per_hour"):
             await local.submit(arch, say("two"))
         pause = local.team.work.pause(arch, 0)

@@ -1,6 +1,6 @@
 """Observers get a copy of every event of a thread."""
 
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.threads.observers import Observers
 
 FIRST = Event("t1", {"type": "task_started"})

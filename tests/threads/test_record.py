@@ -228,6 +228,9 @@ def test_while_the_model_is_out_of_reach_the_turn_says_why() -> None:
     assert record.trouble
     record.add(MessageStreamed("u", "i", "Here"))
     assert record.trouble == ""
+    record.locate("at home")
+    record.add(REFUSED)
+    assert record.trouble == "Reconnecting... (connection refused); at home"
     assert told(ErrorReported("u", "no: refused", will_retry=True, details="refused")).trouble == "no: refused"
     assert told(ErrorReported("u", "no", will_retry=False, details="refused")).trouble == ""
 

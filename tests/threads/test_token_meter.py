@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.facts import Tokens, TokensCounted
-from codex_mcp.threads.token_meter import TokenMeter, added, difference
+from codex_mcp.codex.facts import Tokens, TokensCounted, TurnStarted
+from codex_mcp.threads.token_meter import TURNS_KEPT, TokenMeter, added, difference
 
 
 def tokens(number: int) -> Tokens:
@@ -37,8 +37,31 @@ def test_only_what_the_total_has_grown_by_was_used(counts: list[tuple[int, int]]
 def test_the_first_count_after_turns_were_dropped_counts_whatever_the_total(total: int) -> None:
     meter = TokenMeter()
     meter.used(TokensCounted("u", tokens(200), tokens(100)))
-    meter.turns_dropped()
+    meter.turns_dropped("unknown")
     assert meter.used(TokensCounted("u", tokens(total), tokens(50))) == tokens(50)
+
+
+def test_what_is_told_again_after_turns_were_dropped_was_not_used_again() -> None:
+    meter = TokenMeter()
+    for turn, total in (("a", 100), ("b", 250), ("c", 900)):
+        meter.read(TurnStarted(turn))
+        meter.used(TokensCounted(turn, tokens(total), tokens(75)))
+    meter.turns_dropped("c")
+    assert meter.read(TurnStarted("d")) == TurnStarted("d")
+    again, more = (meter.read(TokensCounted("d", tokens(total), tokens(75))) for total in (250, 300))
+    assert again == TokensCounted("d", tokens(250), tokens(0))
+    assert more == TokensCounted("d", tokens(300), tokens(50))
+
+
+def test_the_total_before_a_turn_that_is_too_old_is_forgotten() -> None:
+    meter = TokenMeter()
+    meter.used(TokensCounted("u", tokens(100), tokens(100)))
+    for turn in range(TURNS_KEPT + 1):
+        meter.read(TurnStarted(str(turn)))
+    meter.turns_dropped("0")
+    assert meter.used(TokensCounted("u", tokens(100), tokens(50))) == tokens(50)
+    meter.turns_dropped("1")
+    assert meter.used(TokensCounted("u", tokens(100), tokens(50))) == tokens(0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 3)), min_size=1, max_size=20))

@@ -26,12 +26,12 @@ def test_a_prompt_that_steers_is_sent_once_the_turn_runs_and_ends_with_it() -> N
     assert queue.offer(first, When.STEER) == []
     assert queue.started("1") == [Steer(first, host)]
     assert queue.offer(second, When.STEER) == [Steer(second, host)]
-    assert (queue.is_steered, queue.waiting) == (True, 0)
+    assert (bool(queue.joined), queue.waiting) == (True, 0)
     for place in (first, second):
         queue.recorded(place)
     queue.model_went_on("1")
     assert queue.ended("1") == [Conclude(host), Share(first, host), Share(second, host)]
-    assert (queue.idle, queue.is_steered) == (True, False)
+    assert (queue.idle, bool(queue.joined)) == (True, False)
 
 
 def test_a_prompt_for_an_idle_thread_or_a_turn_that_is_stopped_steers_nothing() -> None:
@@ -120,3 +120,11 @@ def test_a_shut_queue_gives_up_prompts_that_the_core_does_not_have_yet() -> None
     queue.recorded(recorded)
     assert queue.shut() == [Conclude(joining), Interrupt(host)]
     assert queue.ended("1") == [Conclude(host), Share(recorded, host)]
+
+
+def test_a_prompt_cannot_join_a_turn_of_codex_that_has_ended() -> None:
+    queue, place = TurnQueue(MAX_WAITING), QueuePlace()
+    queue.offer(place)
+    queue.missed("u")
+    assert not queue.accepted("u", place)
+    assert place.turn_id == ""

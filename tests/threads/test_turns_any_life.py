@@ -201,7 +201,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def a_prompt_steers_only_the_turn_that_runs(self) -> None:
         assert all(self.queue.current is self.hosts.get(place, self.queue.current) for place in self.joined())
-        assert self.queue.is_steered == bool(self.joined())
+        assert bool(self.queue.joined) == bool(self.joined())
         assert not (self.joined() and self.queue.idle)
 
     @invariant()

@@ -1,7 +1,7 @@
-"""Follows README in an empty home, several times: clone, `make setup`, `codex-mcp install claude`, the first answer.
+"""Follows README in an empty home, several times: clone, `uv tool install .`, `codex-mcp install claude`, an answer.
 
 Claude Code is the real one of judges/node_modules. Scripts play its model and Codex's, which would take their own time,
-and stand for the sign-in. pip has no cache.
+and stand for the sign-in. uv has no cache.
 """
 
 import argparse
@@ -22,7 +22,8 @@ from tests.support.clients.claude_code import NOT_OUTSIDE, codex
 from tests.support.clients.judges import ROOT, judge
 from tests.support.servers.mcp_server import TOUR
 
-STEPS = ("git clone", "make setup", "install claude", "first answer")
+UV = str(Path(sys.executable).parent / "uv")
+STEPS = ("git clone", "uv tool install", "install claude", "first answer")
 LINE = "{:16} {:>8}"
 
 
@@ -31,9 +32,9 @@ async def plan(used: list[Used]) -> Say | Use:
 
 
 def run(words: list[str], home: Path, cwd: Path, **more: str) -> None:
-    kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith(("PIP_", "SSL_"))}
-    environment = {**kept, "HOME": str(home), "PIP_NO_CACHE_DIR": "1", **NOT_OUTSIDE, **more}
-    if words[0] == "make":  # it downloads
+    kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith(("UV_", "SSL_"))}
+    environment = {**kept, "HOME": str(home), "UV_NO_CACHE": "1", **NOT_OUTSIDE, **more}
+    if words[0] == UV:  # it downloads
         environment = {name: value for name, value in environment.items() if not name.endswith("_PROXY")}
     subprocess.run(words, env=environment, cwd=cwd, check=True, capture_output=True, stdin=subprocess.DEVNULL)
 
@@ -43,13 +44,13 @@ async def once(folder: Path) -> list[float]:
     home, clone, project = folder / "home", folder / "codex-mcp", folder / "project"
     (home / ".codex").mkdir(parents=True)
     project.mkdir()
-    program = str(clone / ".venv/bin/codex-mcp")
+    program = str(home / ".local/bin/codex-mcp")
     async with ScriptedModel(load_script(TOUR)) as model, AnthropicModel(plan) as claudes:
         (home / ".codex/config.toml").write_text("".join(f"{line}\n" for line in model.codex_overrides()))
         words = ["-p", "Let Codex work.", "--allowedTools", "mcp__codex"]
         steps = [
             (["git", "clone", "-q", str(ROOT), str(clone)], folder, {}),
-            (["make", "setup"], clone, {}),
+            ([UV, "tool", "install", "-q", "--system-certs", "--python", sys.executable, "."], clone, {}),
             ([program, "install", "claude"], home, {}),
             ([judge("claude"), *words], project, {"ANTHROPIC_BASE_URL": claudes.base_url}),
         ]

@@ -11,6 +11,7 @@ import pytest
 from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.child import STDERR_TAIL_BYTES, Child, Exit, start_child
 from tests.support.patience import PATIENCE
+from tests.support.rpc.reading import receive
 
 LIMIT = 100_000
 ENVIRONMENT = {"PATH": os.environ["PATH"], "NAME": "Ada"}
@@ -27,13 +28,13 @@ async def running(*argv: str, limit: int = LIMIT) -> AsyncIterator[Child]:
         child.kill()
         await child.aclose()
         await child.wait()
-        while await child.receive():
+        while await receive(child):
             pass
 
 
 async def everything(child: Child) -> list[Frame]:
     frames: list[Frame] = []
-    while some := await child.receive():
+    while some := await receive(child):
         frames += some
     return frames
 
@@ -41,7 +42,7 @@ async def everything(child: Child) -> list[Frame]:
 async def test_lines_go_both_ways_until_its_stdin_is_closed() -> None:
     async with running("cat") as child:
         child.send(b"one")
-        assert await child.receive() == [b"one"]
+        assert await receive(child) == [b"one"]
         child.send(b"two")
         await child.drain(1)
         await child.aclose()
@@ -65,7 +66,7 @@ async def test_a_large_message_passes_both_ways() -> None:
     large = b"x" * (LIMIT - 1)
     async with running("cat") as child:
         child.send(large)
-        assert await child.receive() == [large]
+        assert await receive(child) == [large]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ async def test_its_last_words_are_kept_and_not_more() -> None:
 
 async def test_a_child_that_was_killed_has_ended_with_its_whole_group() -> None:
     async with running("sh", "-c", "sleep 1000 & echo $!; wait") as child:
-        (sleeper,) = await child.receive()
+        (sleeper,) = await receive(child)
         child.kill()
         assert str(await child.wait()) == "signal SIGKILL"
         child.kill()
@@ -109,7 +110,7 @@ async def test_a_child_that_was_killed_has_ended_with_its_whole_group() -> None:
 
 async def test_a_grandchild_that_holds_stderr_open_holds_up_nobody() -> None:
     async with running("sh", "-c", "echo last words >&2; setsid sh -c 'echo $$; exec sleep 1000 >&2' &") as child:
-        (sleeper,) = await child.receive()
+        (sleeper,) = await receive(child)
         assert isinstance(sleeper, bytes)
         try:
             assert await child.wait() == Exit(0, "last words\n")
@@ -119,7 +120,7 @@ async def test_a_grandchild_that_holds_stderr_open_holds_up_nobody() -> None:
 
 async def test_a_grandchild_that_holds_everything_open_holds_up_nobody() -> None:
     async with running("sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000' &") as child:
-        (sleeper,) = await child.receive()
+        (sleeper,) = await receive(child)
         assert isinstance(sleeper, bytes)
         try:
             assert await child.wait() == Exit(0, "")
@@ -147,7 +148,7 @@ async def test_a_program_that_is_not_there_cannot_be_started() -> None:
 
 async def test_it_knows_its_process_id() -> None:
     async with running("sh", "-c", "echo $$") as child:
-        assert await child.receive() == [str(child.pid).encode()]
+        assert await receive(child) == [str(child.pid).encode()]
 
 
 async def test_it_may_do_something_before_its_program_begins() -> None:

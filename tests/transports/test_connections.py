@@ -5,7 +5,15 @@ import asyncio
 import pytest
 
 from codex_mcp.transports import connections
-from codex_mcp.transports.connections import FEWEST, Connections, InputClock, allowed_descriptors, connections_for
+from codex_mcp.transports.connections import (
+    FEWEST,
+    Connections,
+    InputClock,
+    Stall,
+    allowed_descriptors,
+    connections_for,
+)
+from tests.support.clock import Clock, run_with_clock
 from tests.support.patience import PATIENCE
 
 
@@ -59,3 +67,49 @@ async def test_only_a_message_that_is_not_complete_is_late(monkeypatch: pytest.M
         await late["paused"].wait()
     for clock in clocks.values():
         clock.close()
+
+
+class Buffer(asyncio.Transport):
+    """A connection of which nothing is known but how much waits to be sent on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = 0
+        self.aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        """How much waits."""
+        return self.waiting
+
+    def abort(self) -> None:
+        """It is cut."""
+        self.aborted = True
+
+
+def test_a_slow_reader_is_not_cut_as_long_as_it_reads() -> None:
+    async def story(clock: Clock) -> None:
+        buffer = Buffer()
+        stall = Stall(buffer, timeout=60)
+        cut = []
+        buffer.waiting = 1000
+        stall.begin()
+        for waiting in (999, 500, 500):
+            buffer.waiting = waiting
+            await clock.advance(60)
+            cut.append(buffer.aborted)
+        assert cut == [False, False, True]
+
+    run_with_clock(story)
+
+
+def test_one_that_has_taken_enough_is_left_alone() -> None:
+    async def story(clock: Clock) -> None:
+        buffer = Buffer()
+        stall = Stall(buffer, timeout=60)
+        stall.begin()
+        stall.end()
+        stall.end()
+        await clock.advance(120)
+        assert not buffer.aborted
+
+    run_with_clock(story)

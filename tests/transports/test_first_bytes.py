@@ -15,22 +15,14 @@ from tests.support.patience import PATIENCE
 GET = b"GET /any HTTP/1.1\r\nHost: x\r\n\r\nand more"
 
 
-class Received(asyncio.BufferedProtocol):
-    """Remembers what it is given, in a buffer that is too small for it."""
+class Requested:
+    """Remembers what it is handed."""
 
     def __init__(self) -> None:
-        self.data = b""
-        self.is_connected = False
-        self._buffer = bytearray(7)
+        self.handed: list[tuple[bytes, bytes]] = []
 
-    def connection_made(self, _transport: asyncio.BaseTransport) -> None:
-        self.is_connected = True
-
-    def get_buffer(self, _sizehint: int) -> bytearray:
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self.data += self._buffer[:nbytes]
+    def __call__(self, _transport: asyncio.Transport, head: bytes, came: bytes) -> None:
+        self.handed.append((head, came))
 
 
 class Wire(asyncio.Transport):
@@ -59,18 +51,20 @@ class Wire(asyncio.Transport):
 
 @given(st.lists(st.integers(0, len(GET)), max_size=6))
 async def test_a_websocket_gets_every_byte_however_they_come(cuts: list[int]) -> None:
-    received, wire = Received(), Wire()
-    first = FirstBytes(lambda _transport: received, Connections(8))
+    requested, wire = Requested(), Wire()
+    first = FirstBytes(requested, Connections(8))
     first.connection_made(wire)
     places = [0, *sorted(cuts), len(GET)]
+    directly = b""
     for start, end in pairwise(places):
-        if received.is_connected:
-            received.data += GET[start:end]  # they come to it directly from here on
+        if requested.handed:
+            directly += GET[start:end]  # they come to the socket from here on
         elif start < end:
             first.data_received(GET[start:end])
     first.connection_lost(None)
-    assert received.data == GET
-    assert wire.protocol is received
+    ((head, came),) = requested.handed
+    assert head.endswith(b"\r\n\r\n")
+    assert head + came + directly == GET
     assert wire.written == b""
 
 
@@ -80,9 +74,7 @@ async def knocking() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.Stream
     loop = asyncio.get_running_loop()
     async with (
         asyncio.timeout(PATIENCE),
-        await loop.create_server(
-            lambda: FirstBytes(lambda _transport: Received(), Connections(8)), "127.0.0.1"
-        ) as server,
+        await loop.create_server(lambda: FirstBytes(Requested(), Connections(8)), "127.0.0.1") as server,
     ):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.sockets[0].getsockname()[1])
         try:

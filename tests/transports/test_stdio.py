@@ -16,6 +16,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.channel import Frame, FrameKind, UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from tests.support.patience import PATIENCE
+from tests.support.rpc.reading import receive
 
 MAX_BYTES = 8 * 1024 * 1024
 
@@ -34,7 +35,7 @@ async def piped(limit: int = MAX_BYTES) -> AsyncIterator[tuple[StdioChannel, IO[
             writer.close()
             reader.close()
             async with asyncio.timeout(PATIENCE):
-                while await channel.receive():
+                while await receive(channel):
                     pass
                 await channel.aclose()
                 while not (stdin.closed and stdout.closed):  # noqa: ASYNC110  their transports tell nobody
@@ -45,14 +46,14 @@ async def received(channel: StdioChannel) -> list[Frame]:
     """Everything until the end."""
     frames: list[Frame] = []
     async with asyncio.timeout(PATIENCE):
-        while some := await channel.receive():
+        while some := await receive(channel):
             frames += some
     return frames
 
 
 async def next_frames(channel: StdioChannel) -> Sequence[Frame]:
     async with asyncio.timeout(PATIENCE):
-        return await channel.receive()
+        return await receive(channel)
 
 
 async def test_frames_come_and_go_through_pipes() -> None:

@@ -11,10 +11,10 @@ import uvicorn
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.transports.connections import Connections
-from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.http import HttpExchange
-from codex_mcp.transports.web_limits import MOST_PIPELINED, LimitedHttp, Stall, WebLimits
-from tests.support.clock import Clock, run_with_clock
+from codex_mcp.transports.web_limits import MOST_PIPELINED, LimitedHttp, WebLimits
+from codex_mcp.transports.websockets.channel import ROOM, SocketChannel
+from codex_mcp.transports.websockets.socket import SocketRules
 from tests.support.http.client import Wire, connect
 from tests.support.patience import PATIENCE
 
@@ -31,11 +31,10 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 @contextlib.asynccontextmanager
 async def limited(app: App, limits: WebLimits, kind: type[LimitedHttp] = LimitedHttp) -> AsyncIterator[int]:
     """Serve an application within these limits; the port."""
-    http, ws = partial(kind, limits=limits), partial(LimitedSocket, limits=limits)
     config = uvicorn.Config(
         app,
-        http=http,  # type: ignore[arg-type]
-        ws=ws,  # type: ignore[arg-type]
+        http=partial(kind, limits=limits),  # type: ignore[arg-type]
+        ws="none",
         loop="none",
         lifespan="off",
         log_config=None,
@@ -64,8 +63,9 @@ class Endless:
         self.gone = asyncio.Event()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "websocket":
-            await self._socket(receive, send)
+        http = HttpExchange(scope, receive, send)
+        if http.offers_socket:
+            await self._socket(http)
             return
         await send({"type": "http.response.start", "status": 200, "headers": []})
         tasks = TaskSet()
@@ -75,12 +75,12 @@ class Endless:
             await asyncio.sleep(0)
         await tasks.aclose()
 
-    async def _socket(self, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "websocket.accept"})
-        with contextlib.suppress(OSError):
-            while True:
-                await send({"type": "websocket.send", "bytes": MEGABYTE})
+    async def _socket(self, http: HttpExchange) -> None:
+        channel = http.accept(SocketRules(room=ROOM, stall_timeout=SOON), SocketChannel)
+        assert channel is not None
+        while not channel._is_lost:
+            channel.send(MEGABYTE)
+            await channel.drain(below=1)
         self.gone.set()
 
     async def _wait(self, receive: Any) -> None:
@@ -336,52 +336,6 @@ async def test_a_socket_that_takes_nothing_is_cut() -> None:
         assert (await wire.read_head())[0] == 101
         wire._reader._transport.pause_reading()  # type: ignore[attr-defined]
         await wait(app.gone)
-
-
-class Buffer(asyncio.Transport):
-    """A connection of which nothing is known but how much waits to be sent on it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting = 0
-        self.aborted = False
-
-    def get_write_buffer_size(self) -> int:
-        """How much waits."""
-        return self.waiting
-
-    def abort(self) -> None:
-        """It is cut."""
-        self.aborted = True
-
-
-def test_a_slow_reader_is_not_cut_as_long_as_it_reads() -> None:
-    async def story(clock: Clock) -> None:
-        buffer = Buffer()
-        stall = Stall(buffer, timeout=60)
-        cut = []
-        buffer.waiting = 1000
-        stall.begin()
-        for waiting in (999, 500, 500):
-            buffer.waiting = waiting
-            await clock.advance(60)
-            cut.append(buffer.aborted)
-        assert cut == [False, False, True]
-
-    run_with_clock(story)
-
-
-def test_one_that_has_taken_enough_is_left_alone() -> None:
-    async def story(clock: Clock) -> None:
-        buffer = Buffer()
-        stall = Stall(buffer, timeout=60)
-        stall.begin()
-        stall.end()
-        stall.end()
-        await clock.advance(120)
-        assert not buffer.aborted
-
-    run_with_clock(story)
 
 
 async def test_the_end_of_a_connection_is_told_to_a_request_that_another_was_sent_after() -> None:

@@ -110,6 +110,23 @@ async def turn(folder: Path, sources: Path, times: int) -> list[Count]:
     return setup.counts(*(Leg("turn over stdio: call to answer", f'"{n}"', f'"id":"{n}"') for n in names(times)))
 
 
+async def pieces(folder: Path, sources: Path, times: int) -> list[Count]:
+    """What each piece of an answer passes, for a client that takes events: from one line of Codex to the next."""
+    script = folder / "deltas.toml"
+    script.write_text(f'[scenes.hello]\nsteps = [{{ say = "{"word " * times}", deltas = {times} }}]\n')
+    async with ScriptedModel(load_script(script)) as model:
+        setup = Recorded(folder, model.codex_overrides(), ("--events", "standard"), sources=sources)
+        async with McpServer(setup) as server:
+            await server.initialize()
+            await server.result(server.call("codex", {"prompt": "hello"}))
+    parts: list[list[Line]] = [[]]
+    for line in read_log(setup.log):
+        if line.text == "read_frames":
+            parts.append([])
+        parts[-1].append(line)
+    return [count("a piece of an answer", part) for part in parts if any(line.text == "delta" for line in part)]
+
+
 async def approval_with_handshake(folder: Path, sources: Path, times: int) -> list[Count]:
     """A question on the stream of the call, answered by a POST."""
     async with _http(folder, sources) as (setup, server):

@@ -14,7 +14,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
-from queue import SimpleQueue
 from typing import Any, Final, ParamSpec, TypeVar
 
 from codex_mcp.base.logs import current_subject
@@ -55,10 +54,11 @@ class _Job:
         except BaseException as exc:  # noqa: BLE001  the caller gets it
             result, error = None, exc
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any longer
-            self.loop.call_soon_threadsafe(_settle, self.future, result, error)
+            self.loop.call_soon_threadsafe(settle, self.future, result, error)
 
 
-def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+def settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    """Give a future, which may be cancelled, what a thread has returned or raised. On the event loop."""
     if future.done():
         return
     if isinstance(error, StopIteration):  # which a future cannot hold
@@ -133,35 +133,6 @@ class _Threads:
                 self._lock.wait_for(lambda: self._ready, IDLE)
                 self._idle -= 1
             return self._ready.popleft() if self._ready else None
-
-
-class OneThread:
-    """Runs jobs one after the other, for an owner that waits for the last one before the process ends.
-
-    The thread begins with the first job: an owner that never used it has nothing to end.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._has_begun = False
-
-    def run(self, call: Callable[[], T]) -> asyncio.Future[T]:
-        job = _Job(("", ""), call)
-        self._jobs.put(job)
-        if not self._has_begun:
-            self._has_begun = True
-            threading.Thread(target=self._work, name=self._name, daemon=True).start()
-        return job.future
-
-    def end(self) -> None:
-        """End the thread after the jobs that wait."""
-        self._jobs.put(None)
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job.run()
-            del job  # an idle thread must not keep the last result alive
 
 
 def _count_down(counts: dict[Any, int], key: object) -> None:

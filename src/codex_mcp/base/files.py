@@ -23,6 +23,9 @@ record that we know of, and little enough to be read many times at once."""
 COPIED_AT_ONCE = 1024 * 1024
 """Bytes."""
 
+LINES_AT_ONCE = 256 * 1024
+"""Bytes of the lines that are handed over together."""
+
 DRAFT = ".draft"
 """The suffix of a file that is still being written."""
 
@@ -80,20 +83,26 @@ def size_of_regular(path: str) -> int:
         os.close(descriptor)
 
 
-def lines_up_to(file: BinaryIO, longest: int, most: int) -> Iterator[bytes | None]:
-    """The lines of the next `most` bytes of a file; None in the place of one with more than `longest` bytes."""
-    is_rest = False
+def lines_up_to(file: BinaryIO, longest: int, most: int) -> Iterator[list[bytes | None]]:
+    """The lines of the next `most` bytes of a file, some at a time; None in the place of one with more than `longest`
+    bytes."""
+    is_rest, lines, size = False, list[bytes | None](), 0
     while most > 0 and (line := file.readline(longest)):
         most -= len(line)
+        size += len(line)
         is_whole = line.endswith(b"\n") or len(line) < longest
         if not is_rest:
-            yield line if is_whole else None
+            lines.append(line if is_whole else None)
         is_rest = not is_whole
+        if size >= LINES_AT_ONCE:
+            yield lines
+            lines, size = [], 0
+    yield lines
 
 
 def short_lines(file: BinaryIO, longest: int, most: int) -> Iterator[bytes]:
     """The lines of at most `longest` bytes, of the next `most` bytes of a file. Longer ones are skipped."""
-    return (line for line in lines_up_to(file, longest, most) if line is not None)
+    return (line for lines in lines_up_to(file, longest, most) for line in lines if line is not None)
 
 
 def copy_regular(source: str, target: str, limit: int) -> None:
@@ -214,6 +223,12 @@ def write_passing(path: str, data: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(path, flags, PRIVATE), "wb") as file:
         file.write(data)
+
+
+def new_file(path: str) -> BinaryIO:
+    """A file to write, for us only, that did not exist. Raises FileExistsError, also for a symbolic link."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return open(os.open(path, flags, PRIVATE), "wb", closefd=True)
 
 
 def is_named(descriptor: int, path: str) -> bool:

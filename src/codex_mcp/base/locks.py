@@ -56,6 +56,16 @@ def lock_file(path: str, patience: float) -> int:
         os.close(descriptor)  # its last holder removed it between our two calls
 
 
+@contextlib.contextmanager
+def locked(path: str, patience: float) -> Iterator[int]:
+    """Hold the lock of this file within this block, which gets its descriptor; as `lock_file`."""
+    descriptor = lock_file(path, patience)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def is_locked(path: str) -> bool:
     """Whether someone holds the lock of this file. Raises OSError."""
     descriptor = open_regular(path)

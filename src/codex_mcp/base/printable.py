@@ -32,6 +32,16 @@ def foreign(text: str, limit: int = LONGEST) -> str:
     return one_line(text if len(text) <= limit else text[:limit] + "…")
 
 
+def json_escaped(document: str) -> str:
+    """JSON, with each character escaped that does not print, except line ends: it may hide, reorder or end lines."""
+    return "".join(char if char.isprintable() or char == "\n" else _json_escape(char) for char in document)
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
 def counted(count: object, noun: str) -> str:
     """`1 prompt`, `2 prompts`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

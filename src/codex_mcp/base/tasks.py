@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -12,6 +12,8 @@ from codex_mcp.base.errors import Explained
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+Ended: TypeAlias = Callable[[asyncio.Task[Any]], None]
 
 _unowned: set[asyncio.Task[Any]] = set()
 """The event loop references its tasks weakly; without a reference here, a waiting task could vanish."""
@@ -32,12 +34,12 @@ class TaskSet(Struct, eq=False):
         """How many tasks still run."""
         return len(self._tasks)
 
-    def spawn(self, coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Start a task that ends with this set at the latest."""
+    def spawn(self, coro: Coroutine[Any, Any, T], *, name: str, ended: Ended | None = None) -> asyncio.Task[T]:
+        """Start a task that ends with this set at the latest. `ended` is told of the end; then no failure is logged."""
         if self._closed:
             coro.close()  # otherwise Python warns that it was never awaited
             raise RuntimeError(f"cannot start {name}: its owner is closed")
-        return _start(coro, name, self._tasks)
+        return _start(coro, name, self._tasks, ended)
 
     async def join(self) -> None:
         """Wait for the end of the tasks that run now."""
@@ -54,11 +56,13 @@ class TaskSet(Struct, eq=False):
             await asyncio.wait(others)
 
 
-def _start(coro: Coroutine[Any, Any, T], name: str, owner: set[asyncio.Task[Any]]) -> asyncio.Task[T]:
+def _start(
+    coro: Coroutine[Any, Any, T], name: str, owner: set[asyncio.Task[Any]], ended: Ended | None = None
+) -> asyncio.Task[T]:
     task = asyncio.create_task(coro, name=name)
     owner.add(task)
     task.add_done_callback(owner.discard)
-    task.add_done_callback(_log_failure)
+    task.add_done_callback(ended or _log_failure)
     return task
 
 

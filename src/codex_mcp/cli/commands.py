@@ -28,10 +28,12 @@ GROUPS: Final = {
         "dashboard": "open the pages that show all agents and take your answers",
         "show": "show what an agent was asked, did and answered",
         "watch": "follow an agent while it works",
+        "attach": "open the Codex TUI on an agent that runs, to look on, steer and answer",
         "interrupt": "stop what an agent is doing, and keep the agent",
         "close": "close an agent, after it has summed up its work",
         "summary": "show the summary that an agent wrote of its work when it was closed",
         "audit": "show what the agents did, and the results",
+        "state": "check, upgrade, save and move what servers keep of agents",
         "mail": "send and read the messages of a team: agents, Claude Code, people",
     },
     "Run commands elsewhere": {
@@ -49,12 +51,13 @@ ALIASES: Final = {"list": "threads"}
 
 FOLDERS: Final = {
     "account": ("login", "logout"),
+    "attach": ("attach",),
     "clients": ("install", "uninstall", "migrate"),
     "demo": ("demo",),
     "doctor": ("doctor",),
     "exec": ("exec-server", "exec", "rendezvous", "environments"),
     "mail": ("mail",),
     "people": ("approvals", "dashboard", "show", "status", "watch", "interrupt", "close"),
-    "state": ("threads", "summary", "audit"),
+    "state": ("threads", "summary", "audit", "state"),
 }
 """The folders of commands that are not in `cli` itself."""

@@ -7,24 +7,25 @@ from typing import Final
 
 import msgspec
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.base.printable import one_line
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.environments import Environment
-from codex_mcp.config.layers import Sourced, SourcedEnvironment, SourcedRole
+from codex_mcp.config.layers import Sourced
 from codex_mcp.team.profile.roles import Role
 
 TABLE: Final = "plugins.codex-mcp"
 
-NO_ENVIRONMENTS: Final[Mapping[str, SourcedEnvironment]] = {}
+NO_ENVIRONMENTS: Final[Mapping[str, Sourced[Environment]]] = {}
 
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 """Characters of a TOML key that needs no quotes."""
 
 
 def as_toml(
-    sources: Mapping[str, Sourced],
-    roles: Mapping[str, SourcedRole],
-    environments: Mapping[str, SourcedEnvironment] = NO_ENVIRONMENTS,
+    sources: Mapping[str, Sourced[object]],
+    roles: Mapping[str, Sourced[Role]],
+    environments: Mapping[str, Sourced[Environment]] = NO_ENVIRONMENTS,
     *,
     with_origin: bool,
 ) -> str:
@@ -32,10 +33,10 @@ def as_toml(
     lines = [f"[{TABLE}]", *_lines(sources, with_origin=with_origin)]
     for name, role in roles.items():
         head = f"[{TABLE}.roles.{name if name and BARE.issuperset(name) else _toml(name)}]"
-        lines += _table(head, _role(role.role), role.source if with_origin else None)
+        lines += _table(head, _role(role.value), role.source if with_origin else None)
     for name, found in environments.items():
         head = f"[{TABLE}.environments.{name}]"
-        lines += _table(head, _environment(found.environment), found.source if with_origin else None)
+        lines += _table(head, _environment(found.value), found.source if with_origin else None)
     return "\n".join(lines)
 
 
@@ -44,7 +45,7 @@ def _table(head: str, values: Mapping[str, object], source: str | None) -> list[
     return ["", first, *(f"{key} = {_toml(value)}" for key, value in values.items())]
 
 
-def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str]:
+def _lines(sources: Mapping[str, Sourced[object]], *, with_origin: bool) -> Iterator[str]:
     texts = {
         name: f"# {name} =" if sourced.value is None else f"{name} = {_toml(_plain(sourced.value))}"
         for name, sourced in sources.items()
@@ -56,21 +57,20 @@ def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str
 
 
 def as_json(
-    sources: Mapping[str, Sourced],
-    roles: Mapping[str, SourcedRole],
-    warnings: tuple[str, ...],
-    environments: Mapping[str, SourcedEnvironment] = NO_ENVIRONMENTS,
+    sources: Mapping[str, Sourced[object]],
+    roles: Mapping[str, Sourced[Role]],
+    warnings: tuple[Notice, ...],
+    environments: Mapping[str, Sourced[Environment]] = NO_ENVIRONMENTS,
 ) -> dict[str, object]:
     return {
         "settings": {
             name: {"value": _plain(sourced.value), "origin": sourced.source} for name, sourced in sources.items()
         },
-        "roles": {name: {"value": _role(sourced.role), "origin": sourced.source} for name, sourced in roles.items()},
+        "roles": {name: {"value": _role(sourced.value), "origin": sourced.source} for name, sourced in roles.items()},
         "environments": {
-            name: {"value": _environment(found.environment), "origin": found.source}
-            for name, found in environments.items()
+            name: {"value": _environment(found.value), "origin": found.source} for name, found in environments.items()
         },
-        "warnings": list(warnings),
+        "warnings": [str(each) for each in warnings],
     }
 
 

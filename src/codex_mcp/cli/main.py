@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, Protocol
 
-from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.errors import Explained, NotFound, Refused
 from codex_mcp.base.secrets.client_variables import is_of_session
 from codex_mcp.cli.commands import ALIASES, COMMANDS, FOLDERS
 from codex_mcp.cli.parser import BadUsage, Parser, guess, help_width
@@ -52,6 +52,7 @@ FIRST_REQUEST: Final = 1.0
 
 FAILED: Final = 1
 USAGE_ERROR: Final = 2
+NOT_FOUND: Final = 3
 
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
@@ -189,14 +190,20 @@ def _refused(name: str, words: Sequence[str], error: Explained) -> int:
     """
     sentence = error.sentence if isinstance(error, BadUsage) else f"codex-mcp {name}: {error}"
     from codex_mcp.base.printable import visible  # noqa: PLC0415  slow, and seldom needed
+    from codex_mcp.cli.sentences import complain, fitted  # noqa: PLC0415  the same
 
     # A second look at what others may have written: their texts are made printable where they enter.
-    print(visible(str(error) if isinstance(error, BadUsage) else sentence), file=sys.stderr, flush=True)
+    if isinstance(error, BadUsage):
+        print(fitted(visible(str(error)), sys.stderr), file=sys.stderr, flush=True)
+    else:
+        complain(name, visible(str(error)))
     if name in (*SERVERS, "") and not _has_port(words):
         from codex_mcp.cli.start_failure import log_failure, tell_client  # noqa: PLC0415  slow, and seldom needed
 
         log_failure(sentence, words, os.environ)
         tell_client(sentence, sys.stdin.fileno(), sys.stdout.fileno())
+    if isinstance(error, NotFound):
+        return NOT_FOUND
     return USAGE_ERROR if isinstance(error, Refused) else FAILED
 
 

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.printable import json_escaped
 from codex_mcp.cli.tables import table
 
 SCHEMA: Final = 1
@@ -42,13 +43,7 @@ def _harmless(document: bytes) -> bytes:
     """The document with every character escaped that a terminal would interpret or hide."""
     if document.isascii() and b"\x7f" not in document:  # JSON escapes the other control characters of ASCII itself
         return document
-    text = document.decode()
-    return "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text).encode()
-
-
-def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return json_escaped(document.decode()).encode()
 
 
 def _print(line: bytes) -> None:

@@ -77,6 +77,13 @@ class Parser(argparse.ArgumentParser):
         return f"there is no flag {flag}; {hint or f'{self.prog} --help lists the flags'}"
 
 
+def whole_number(text: str) -> int:
+    """The type of an argument."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a whole number, such as 50")
+    return int(text)
+
+
 def guess(word: str, known: Iterable[str]) -> str:
     """A question that names the known word which was probably meant; empty if none is close."""
     meant = nearest(word, known)

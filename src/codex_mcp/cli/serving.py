@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from codex_mcp.access.cluster_secret import cluster_key
 from codex_mcp.access.server_secrets import secret_places, server_key, token_path
 from codex_mcp.access.verdicts import SERVER_NAME
 from codex_mcp.base.logs import logs_written
@@ -53,8 +54,17 @@ def add_serving_arguments(parser: argparse.ArgumentParser, *, with_team: bool = 
 Choose: TypeAlias = Callable[[Loaded, Around | None], MakeProduct]
 """Choose the product for these settings, with this around every request."""
 
+Fit: TypeAlias = Callable[[Loaded], contextlib.AbstractContextManager[Loaded]]
+"""The settings as they can be used on this machine, as long as the server runs."""
 
-def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str, choose: Choose) -> int:
+
+def serve(
+    arguments: argparse.Namespace,
+    environment: Mapping[str, str],
+    cwd: str,
+    choose: Choose,
+    fit: Fit = contextlib.nullcontext,
+) -> int:
     switched = [f"features.{name}=true" for name in arguments.enable]
     switched += [f"features.{name}=false" for name in arguments.disable]
     arguments.overrides = [*(arguments.overrides or []), *switched] or None
@@ -68,8 +78,12 @@ def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: st
         for warning in loaded.warnings:
             logger.warning("%s", warning)
         loops = _loop_factory(settings.http)
-        with _around(settings.log.otlp_endpoint) as around, asyncio.Runner(loop_factory=loops) as runner:
-            runner.run(_serve(settings, environment, choose(loaded, around)))
+        with (
+            fit(loaded) as fitting,
+            _around(settings.log.otlp_endpoint) as around,
+            asyncio.Runner(loop_factory=loops) as runner,
+        ):
+            runner.run(_serve(fitting.settings, environment, choose(fitting, around)))
     return 0
 
 
@@ -86,7 +100,7 @@ async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeP
     async with _model(settings.core.scripted) as overrides:
         core = replace(settings.core, overrides=(*settings.core.overrides, *overrides))
         settings = replace(settings, core=core)
-        files = [settings.http.tokens, settings.http.tls_key]
+        files = [settings.http.tokens, settings.http.tls_key, settings.team.cluster_secret]
         files += [each.token_file for each in core.environments.values()]
         hidden = partial(secret_places, core.codex_home, *files)
         async with contextlib.aclosing(Trials(core.codex_home, environment)) as trials:
@@ -102,7 +116,9 @@ async def _serve_clients(settings: Settings, launch: Launcher, make: MakeProduct
         logger.warning("%s", NETWORK_WARNING)
     from codex_mcp.mcp.http.serve import serve_http  # noqa: PLC0415  takes longer to load than all of stdio
 
-    await serve_http(settings, launch, server_key(core.codex_home), partial(_announce, settings), make)
+    secret = settings.team.cluster_secret
+    key = server_key(core.codex_home) if secret is None else cluster_key(secret)
+    await serve_http(settings, launch, key, partial(_announce, settings), make)
 
 
 def _reach(core: CoreSettings) -> Reach:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from codex_mcp import __version__
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.settings.core import CoreSettings
-from codex_mcp.codex.config.overrides import Config, flattened, merged
+from codex_mcp.codex.config.overrides import Config, flattened, of_thread
 from codex_mcp.codex.config.permissions import (
     READ_ONLY,
     Grant,
@@ -45,12 +46,13 @@ from codex_mcp.codex.core import (
     TurnInput,
     TurnSpec,
 )
-from codex_mcp.codex.environments import CoreEnvironments, Reach, reach_directly
+from codex_mcp.codex.environments import CoreEnvironments, EnvironmentState, Reach, reach_directly
 from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
 from codex_mcp.codex.refusals import refusal
 from codex_mcp.codex.rollout import read_rollout, sandbox_to_restore
+from codex_mcp.codex.taps import TOKENS, Taps
 from codex_mcp.codex.thread_requests import given, opening_of, setup_of, turn_of
 from codex_mcp.codex.versions.release import Release
 from codex_mcp.rpc.channel import Channel
@@ -110,7 +112,9 @@ class AppServer:
         self._hidden = setup.hidden
         self._release = setup.release
         self.process: CoreProcess | None = None
-        self._environments = CoreEnvironments(settings.environments, setup.reach, self._asked)
+        self.taps = Taps()
+        ask = partial(self.request, answer_type=Raw)
+        self._environments = CoreEnvironments(settings.environments, setup.reach, ask)
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
         self._peer = Peer(
             watched(channel, "Codex"),
@@ -126,16 +130,18 @@ class AppServer:
 
     async def aclose(self) -> None:
         await self._peer.aclose()
+        self.taps.gone()
         await self._environments.aclose()
 
     async def initialize(self) -> requests.Initialized:
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
-        answer = await self.request("initialize", params, requests.Initialized)
+        raw = await self.request("initialize", params, Raw)
+        self.taps.greeted(raw)
         self._peer.notify("initialized")
-        return answer
+        return decoded("initialize", raw, requests.Initialized)
 
-    def _asked(self, method: str, params: object) -> Coroutine[Any, Any, Raw]:
-        return self.request(method, params, Raw)
+    def environments(self) -> dict[str, EnvironmentState]:
+        return self._environments.states()
 
     def why_lost(self, thread_id: str) -> str:
         """Always empty: every thread can be loaded again."""
@@ -154,7 +160,7 @@ class AppServer:
             return opened
 
     def _overridden(self, spec: ThreadSpec) -> ThreadSpec:
-        return replace(spec, config=flattened(merged(self._overrides, spec.config))) if self._overrides else spec
+        return replace(spec, config=of_thread(self._overrides, spec.config))
 
     async def _permissions(self, spec: ThreadSpec) -> Permissions:
         if not needs_configuration(spec):
@@ -209,7 +215,9 @@ class AppServer:
         goal = await paused_goal(self, thread_id)
         opened = await self._open("thread/resume", params)
         rollout = await in_thread(read_rollout, opened.rollout_path)
-        opened = replace(opened, paused_goal=goal, loss=await loss_of(self, opened, rollout.turns))
+        interrupted = rollout.turns is not None and rollout.turns.was_interrupted
+        loss = await loss_of(self, opened, rollout.turns)
+        opened = replace(opened, paused_goal=goal, loss=loss, was_interrupted=interrupted)
         grant = before or sandbox_to_restore(asked, rollout)
         return opened if grant is None else await self._grant(opened, grant)
 
@@ -286,7 +294,7 @@ class AppServer:
         except UNREADABLE:  # a field that only events show: the thread opens without session_configured
             needed = decoded(method, raw, requests.ThreadLocation)
             return OpenedThread(needed.thread.id, needed.cwd, needed.thread.path)
-        return OpenedThread(answer.thread.id, answer.cwd, answer.thread.path, answer)
+        return OpenedThread(answer.thread.id, answer.cwd, answer.thread.path, answer, raw)
 
     async def request(
         self, method: str, params: object, answer_type: type[Answer], timeout: float | None = None
@@ -359,6 +367,8 @@ class AppServer:
             logger.info("Codex warns of its configuration: %s", bytes(message.params).decode())
         note = read_notification(message.method, message.params)
         if note is not None:
+            if note.thread_id in self.taps.of or message.method == TOKENS:
+                self.taps.notified(note.thread_id or "", message)
             self._listener.notification_received(note.thread_id or "", note, fact_of(note))
 
     def _message_shortened(self, message: Request | Notification | Malformed, reason: str) -> None:
@@ -374,6 +384,7 @@ class AppServer:
         asked = read_question(request.method, request.params)
         if not asked.thread_id:
             raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
+        self.taps.asked(request)
         return self._listener.question_received(request.id, asked)
 
 

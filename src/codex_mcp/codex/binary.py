@@ -148,7 +148,7 @@ def find_codex(settings: CoreSettings, search_path: str) -> Binary:
     if chosen is not None:
         return chosen
     if own is None:
-        raise NoCodex(_nothing_found(unused))
+        raise _nothing_found(unused)
     if unused is None:
         return own
     notes = (f"{unused.why}; using our own {shown(own.version)}",)
@@ -208,7 +208,7 @@ def _of_setting(settings: CoreSettings, named: str, search_path: str) -> Binary:
     if settings.backend is not Backend.APP_SERVER and is_old(found.version):
         return msgspec.structs.replace(found, is_old=True)
     if settings.backend is Backend.MCP_SERVER:
-        raise NoCodex(_not_old(named, found.version))
+        raise _not_old(named, found.version)
     if found.is_fit or settings.allow_untested_codex:
         return found
     if (row := measured(found.version)) is not None and row.exceptions:
@@ -217,13 +217,14 @@ def _of_setting(settings: CoreSettings, named: str, search_path: str) -> Binary:
     if found.version < OLDEST:
         raise NoCodex(
             f"cannot run {named}: it is Codex {shown(found.version)}, and the oldest that works here is "
-            f"{shown(OLDEST)}; update it, or leave it out to use our own Codex"
+            f"{shown(OLDEST)}",
+            "update it, or leave it out to use our own Codex",
         )
     verdict = verdict_on(found.path, settings.codex_home, found.full_version)
     if verdict is not None and not verdict.is_fit:
         raise NoCodex(
-            f"cannot run {named}: Codex {found.full_version} failed the self-test ({verdict.failed}: "
-            f"{verdict.why}); leave it out to use our own Codex"
+            f"cannot run {named}: Codex {found.full_version} failed the self-test ({verdict.failed}: {verdict.why})",
+            "leave it out to use our own Codex",
         )
     return found if verdict is not None else msgspec.structs.replace(found, untried=found.path)
 
@@ -232,7 +233,7 @@ def _program_of_setting(named: str, search_path: str) -> str:
     path = named if os.sep in named else _which(named, search_path)
     if path is None or not is_program(path):
         where = "there is no such program" if os.sep in named else "there is no such program on PATH"
-        raise NoCodex(f"cannot run {named}: {where}; correct codex_version, or leave it out to use our own Codex")
+        raise NoCodex(f"cannot run {named}: {where}", "correct codex_version, or leave it out to use our own Codex")
     return path
 
 
@@ -240,18 +241,18 @@ def _old_on_path(search_path: str) -> Binary:
     path = _which("codex", search_path)
     if path is None:
         raise NoCodex(
-            f"cannot find an old Codex: there is no `codex` on PATH; name one of {old_range()} as codex_version"
+            "cannot find an old Codex: there is no `codex` on PATH", f"name one of {old_range()} as codex_version"
         )
     found = _examined(path, Origin.PATH)
     if not is_old(found.version):
-        raise NoCodex(_not_old(path, found.version))
+        raise _not_old(path, found.version)
     return msgspec.structs.replace(found, is_old=True)
 
 
-def _not_old(what: str, version: Version) -> str:
-    return (
-        f"cannot run {what} as mcp-server: it is Codex {shown(version)}, and backend mcp-server is for {old_range()}; "
-        "set backend to auto, or name an old Codex as codex_version"
+def _not_old(what: str, version: Version) -> NoCodex:
+    return NoCodex(
+        f"cannot run {what} as mcp-server: it is Codex {shown(version)}, and backend mcp-server is for {old_range()}",
+        "set backend to auto, or name an old Codex as codex_version",
     )
 
 
@@ -350,9 +351,9 @@ def _which(name: str, search_path: str) -> str | None:
     return find(name, places(search_path))
 
 
-def _nothing_found(unused: Unused | None) -> str:
+def _nothing_found(unused: Unused | None) -> NoCodex:
     found = unused.why if unused is not None else "there is no `codex` on PATH"
-    return (
-        f"cannot find Codex: {found}, and our own ({Origin.PACKAGE}) is not installed here; "
-        f"install it with `pip install {Origin.PACKAGE}`, or name a Codex {fit_versions()} as codex_version"
+    return NoCodex(
+        f"cannot find Codex: {found}, and our own ({Origin.PACKAGE}) is not installed here",
+        f"install it with `pip install {Origin.PACKAGE}`, or name a Codex {fit_versions()} as codex_version",
     )

@@ -10,13 +10,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings.environments import is_elsewhere
-from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.codex.losses import Loss
+from codex_mcp.wire.app.notifications import AppNotification
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.app.requests import Account, ImageInput, LocalImageInput, ReviewTarget, TextInput, ThreadOpened
 from codex_mcp.wire.jsonrpc import Id
@@ -100,10 +100,14 @@ class OpenedThread(Struct, frozen=True):
     rollout_path: str | None = None
     answer: ThreadOpened | None = None
     """How the app-server has set the thread up; None if that could not be read, or from an old Codex."""
+    raw: Raw | None = None
+    """The same as it came, without turns."""
     paused_goal: str = ""
     """The goal that it had when it was loaded, which is paused."""
     loss: Loss | None = None
     """What its file had lost when it was loaded."""
+    was_interrupted: bool = False
+    """Its last turn was not completed: it was stopped, or Codex or its server ended while it ran."""
     is_provisional: bool = False
     """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 
@@ -254,6 +258,19 @@ class Core(Protocol):
 
         A request with a `timeout` may take longer than others, and does not count among those in flight.
         """
+
+
+class Event(Struct, frozen=True):
+    """One `codex/event`, without its envelope."""
+
+    turn_id: str
+    """The id of its turn; "" outside of a turn."""
+    msg: dict[str, object]
+    """{"type": …, …}"""
+
+
+Told: TypeAlias = AppNotification | Event
+"""A notification of the app-server, or an event of an old Codex."""
 
 
 class CoreListener(Protocol):

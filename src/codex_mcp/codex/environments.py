@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final, TypeAlias
@@ -47,6 +48,20 @@ class Entrance(Struct, frozen=True):
     """Why the environment behind it was not reached last time; empty if it was, or if that is not known."""
 
 
+class EnvironmentState(Struct, frozen=True):
+    """How a core has an environment."""
+
+    state: str
+    """`in use`, `not in use`, or `not reached`."""
+    since: float
+    """Seconds since 1970."""
+    why: str = ""
+
+
+IN_USE: Final = "in use"
+NOT_IN_USE: Final = "not in use"
+NOT_REACHED: Final = "not reached"
+
 Reach: TypeAlias = Callable[[Environment], AbstractAsyncContextManager[Entrance]]
 """Opens a way for one Codex, and closes it."""
 
@@ -70,6 +85,18 @@ class _Added:
         self.door: Entrance | None = None
         self.threads: set[str] = set()
         self.starting = 0
+        self.now = EnvironmentState(NOT_IN_USE, 0.0)
+        self.failed = ""
+        """Why Codex could not use it when it was needed last; its own way does not say whether that is over."""
+
+    def is_now(self, state: str, why: str = "") -> None:
+        if (state, why) != (self.now.state, self.now.why):
+            self.now = EnvironmentState(state, time.time(), why)
+
+    def was_asked(self, why: str = "") -> None:
+        """Codex has looked whether it can use it; `why` it cannot."""
+        self.failed = why if self.door is not None and not self.door.problem() else ""
+        self.is_now(NOT_REACHED if why else IN_USE, why)
 
     @property
     def is_needed(self) -> bool:
@@ -104,6 +131,14 @@ class CoreEnvironments:
             added.starting -= 1
             self._give_up_later(name, added)
 
+    def states(self) -> dict[str, EnvironmentState]:
+        """How it has those that a thread has needed."""
+        for added in self._added.values():
+            problem = "" if added.door is None else added.door.problem() or added.failed
+            if added.door is not None and added.now.state != NOT_IN_USE:
+                added.is_now(NOT_REACHED if problem else IN_USE, problem)
+        return {name: added.now for name, added in self._added.items()}
+
     def left(self, thread_id: str) -> None:
         """The core has unloaded this thread."""
         for name, added in self._added.items():
@@ -123,7 +158,7 @@ class CoreEnvironments:
 
     def _check(self, name: str | None) -> None:
         if name not in (None, "local"):
-            raise CoreError(unknown(str(name), self._known) + "; add it to the settings, or use a server that has it")
+            raise CoreError(str(unknown(str(name), self._known)), "add it to the settings, or use a server that has it")
 
     async def _have(self, environment: Environment, added: _Added) -> None:
         try:
@@ -136,7 +171,10 @@ class CoreEnvironments:
         except CoreLost:
             raise
         except CoreError as exc:
-            raise CoreError(_unusable(environment, added.door, exc)) from exc
+            why = _unusable(environment, added.door, exc)
+            added.was_asked(why)
+            raise CoreError(why) from exc
+        added.was_asked()
 
     def _give_up_later(self, name: str, added: _Added) -> None:
         if not added.is_needed:
@@ -150,6 +188,8 @@ class CoreEnvironments:
                 added.door = None
                 await added.open.aclose()
                 added.open = AsyncExitStack()
+                if added.now.state == IN_USE:
+                    added.is_now(NOT_IN_USE)
 
 
 def _unusable(environment: Environment, door: Entrance | None, exc: CoreError) -> str:

@@ -1,7 +1,7 @@
 """Pure. What a core's notifications mean for a turn: its start and end, messages, commands, tools, tokens and errors.
 
 `fact_of` reads the notifications of the app-server, `codex.legacy.facts` the events of an old Codex. The events that
-clients see are made separately, in `codex.events`.
+clients see are made separately, in `threads.events`.
 """
 
 from __future__ import annotations

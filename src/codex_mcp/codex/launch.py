@@ -66,7 +66,8 @@ def launcher(
         argv = [binary.path, "app-server", *arguments]
         release = Release(binary.full_version, binary.unused)
         converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach, hidden, release))
-        return CoreLaunch(argv, child_environment, converse, version=release.version, is_guarded=True)
+        version = release.version
+        return CoreLaunch(argv, child_environment, converse, version=version, is_guarded=True, dies_with_us=True)
 
     return launch
 
@@ -81,8 +82,8 @@ async def _after_trial(binary: Binary, settings: CoreSettings, search_path: str,
     tried = await find_codex_soon(settings, search_path)
     if tried.untried is not None:
         raise NoCodex(
-            f"cannot run {tried.path}: it could not be tried; `codex-mcp doctor --self-test` shows why, and "
-            "allow_untested_codex runs it without a trial"
+            f"cannot run {tried.path}: it could not be tried",
+            "`codex-mcp doctor --self-test` shows why, and allow_untested_codex runs it without a trial",
         )
     return tried
 

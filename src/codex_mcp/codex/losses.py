@@ -83,6 +83,8 @@ class TurnsKept:
         self._begun: set[str] = set()
         self._whole: set[str] = set()
         self._open = ""
+        self.was_interrupted = False
+        """Its last turn was not completed: it was stopped, or Codex or its server ended while it ran."""
         self._next: int | None = None
         self._is_broken = False
 
@@ -112,6 +114,7 @@ class TurnsKept:
 
     def skip(self) -> None:
         """A line that was not read: it may be any line."""
+        self.was_interrupted = False
         self._next = None
         if self._open and not self._is_broken:
             self._whole.add(self._open)
@@ -120,8 +123,11 @@ class TurnsKept:
         if kind == "task_started":
             self._begun.add(turn_id)
             self._open, self._is_broken = turn_id, False
-        elif kind == "task_complete" and turn_id == self._open and not self._is_broken:
-            self._whole.add(turn_id)
+            self.was_interrupted = True
+        elif kind == "task_complete" and turn_id == self._open:
+            self.was_interrupted = False
+            if not self._is_broken:
+                self._whole.add(turn_id)
 
     def loss(self, recorded: Sequence[StoredTurn]) -> Loss | None:
         """What is lost of these turns; None if nothing is, or if there is no index that could tell."""

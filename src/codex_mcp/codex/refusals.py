@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.codex.core import (
     BadThreadId,
     ConfigRefused,
@@ -37,9 +38,10 @@ DAMAGED: Final = re.compile(
 )
 
 
-def refusal(message: str) -> CoreError:
+def refusal(said: Notice) -> CoreError:
+    message = said.problem
     if message.endswith(HELD):
-        return ThreadHeld(f"{message}: another Codex has it open; end the server that runs it, or wait")
+        return ThreadHeld(f"{message}: another Codex has it open", "end the server that runs it, or wait")
     if ARCHIVED.match(message):
         return ThreadUnusable(message)
     if DAMAGED.match(message):
@@ -47,5 +49,5 @@ def refusal(message: str) -> CoreError:
     for beginning, kind in REFUSALS:
         if message.startswith(beginning):
             text = message.removeprefix(beginning) if beginning.endswith(": ") else message
-            return kind(text.strip())
-    return CoreError(message)
+            return kind(text.strip(), said.fix)
+    return CoreError(message, said.fix)

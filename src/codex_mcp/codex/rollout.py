@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+from itertools import chain
 from typing import BinaryIO, Final
 
 import msgspec
@@ -86,7 +87,7 @@ def _read(file: BinaryIO) -> Rollout:
     file.seek(unread)
     last: TurnContext | None = None
     turns = TurnsKept()
-    for line in lines_up_to(file, LONGEST_LINE, LONGEST):
+    for line in chain.from_iterable(lines_up_to(file, LONGEST_LINE, LONGEST)):
         if line is None:
             turns.skip()
             continue

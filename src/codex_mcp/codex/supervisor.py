@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -31,6 +32,7 @@ from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
+from codex_mcp.codex.environments import EnvironmentState
 from codex_mcp.codex.process import CoreProcess, last_words, reason_in
 from codex_mcp.codex.starting.first_start import RETRY_DELAYS, met_another, one_at_a_time
 from codex_mcp.codex.starting.guard import start_guard
@@ -76,7 +78,8 @@ class CoreLaunch(Struct, frozen=True):
     is_guarded: bool = False
     """If this server is killed, the guard (`codex.starting.guard`) ends what the core leaves behind."""
     dies_with_us: bool = False
-    """It may survive the end of its stdin, so it is killed when this server is."""
+    """It is killed when this server is (Linux). Otherwise it may survive that, or send requests to the model before it
+    ends. Codex writes each line of a conversation at once, so none is lost."""
 
 
 Launcher: TypeAlias = Callable[[], Awaitable[CoreLaunch]]
@@ -131,6 +134,8 @@ class Supervisor:
         """The number of cores started so far."""
         self.last_exit: str | None = None
         """How the last core that ended unexpectedly ended."""
+        self.last_exit_at: float | None = None
+        """When, in seconds since 1970."""
         self._launched: CoreLaunch | None = None
 
     def __repr__(self) -> str:
@@ -148,6 +153,11 @@ class Supervisor:
     @property
     def version(self) -> str:
         return "" if self._launched is None else self._launched.version
+
+    def environments(self) -> Mapping[str, EnvironmentState]:
+        """How the core has those that its threads have needed; an old Codex runs commands on this machine only."""
+        app = None if self._running is None else self._running.app
+        return app.environments() if isinstance(app, AppServer) else {}
 
     async def core(self) -> Core:
         """Return the running core, starting one if necessary. Raises CoreError, or Refused if there is no Codex."""
@@ -253,7 +263,7 @@ class Supervisor:
             reason = _lost(running, ended)
             running.process.lost(reason)
             if running.has_started and not running.is_ending:
-                self.last_exit = running.process.fault or str(ended)
+                self.last_exit, self.last_exit_at = running.process.fault or str(ended), time.time()
                 logger.error("%s; end of its stderr: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
 

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct, field
 
-from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.errors import BadSetting, Notice
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings.groups import SETTINGS
 from codex_mcp.base.settings.kinds import Place
@@ -51,7 +51,7 @@ class _File(Struct):
     path: str
     content: Mapping[str, object]
     lines: dict[Key, int]
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
 
     def place(self, *key: str) -> str:
         return f"{self.path}:{line_of(self.lines, key)}"
@@ -67,12 +67,12 @@ class _File(Struct):
         return found
 
 
-def layer_of(path: str, home: str) -> tuple[Layer, list[str]] | None:
+def layer_of(path: str, home: str) -> tuple[Layer, list[Notice]] | None:
     """The settings of the file, and warnings; None if it does not exist. Raises BadSetting."""
     file = _read(path)
     if file is None:
         return None
-    values: dict[str, Sourced] = {}
+    values: dict[str, Sourced[object]] = {}
     roles: dict[str, RawTable] = {}
     team = file.table("core").get("default_team") if isinstance(file.content.get("core"), Mapping) else None
     if team is not None:
@@ -84,9 +84,9 @@ def layer_of(path: str, home: str) -> tuple[Layer, list[str]] | None:
     return Layer(values, Place(os.path.dirname(path), home), roles, environments), file.warnings
 
 
-def _values(file: _File, table: str) -> dict[str, Sourced]:
-    old: dict[str, Sourced] = {}
-    values: dict[str, Sourced] = {}
+def _values(file: _File, table: str) -> dict[str, Sourced[object]]:
+    old: dict[str, Sourced[object]] = {}
+    values: dict[str, Sourced[object]] = {}
     for key, value in file.table("plugins", table).items():
         name = key.replace("-", "_")
         sourced = Sourced(value, file.place("plugins", table, key))
@@ -95,13 +95,11 @@ def _values(file: _File, table: str) -> dict[str, Sourced]:
         elif name in OLD_NAMES:
             old[OLD_NAMES[name]] = sourced
         elif name in IGNORED:
-            file.warnings.append(f"{sourced.source} sets {key}, which has no effect here: {IGNORED[name]}")
+            file.warnings.append(Notice(f"{sourced.source} sets {key}, which has no effect here: {IGNORED[name]}"))
         elif name not in (ROLES, ENVIRONMENTS):
             meant = nearest(name, SETTINGS)
-            hint = f"; did you mean {meant}?" if meant else ""
-            file.warnings.append(
-                f"{sourced.source} sets {key}, which is not a setting of this version and is ignored{hint}"
-            )
+            what = f"{sourced.source} sets {key}, which is not a setting of this version and is ignored"
+            file.warnings.append(Notice(what, f"did you mean {meant}?" if meant else ""))
     return old | values
 
 
@@ -125,8 +123,8 @@ def _read(path: str) -> _File | None:
         raise BadSetting(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise BadSetting(f"cannot read {path}:{line}: it is not UTF-8; fix the file") from error
+        raise BadSetting(f"cannot read {path}:{line}: it is not UTF-8", "fix the file") from error
     except msgspec.DecodeError as error:
-        raise BadSetting(f"cannot read {path}: {error}; fix the file") from error
+        raise BadSetting(f"cannot read {path}: {error}", "fix the file") from error
     except RecursionError as error:
-        raise BadSetting(f"cannot read {path}: it is nested too deeply; fix the file") from error
+        raise BadSetting(f"cannot read {path}: it is nested too deeply", "fix the file") from error

@@ -1,6 +1,7 @@
 """Pure. Combine the settings of several places, checked and with their sources."""
 
 from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -11,9 +12,11 @@ from codex_mcp.base.settings.groups import SETTINGS
 from codex_mcp.base.settings.kinds import Place
 from codex_mcp.team.profile.roles import Role, over, role_from
 
+T = TypeVar("T")
 
-class Sourced(Struct, frozen=True):
-    value: object
+
+class Sourced(Struct, Generic[T], frozen=True):
+    value: T
     source: str
 
 
@@ -28,28 +31,18 @@ class RawTable(Struct, frozen=True):
         return self.key_sources.get(key, self.source)
 
 
-class SourcedRole(Struct, frozen=True):
-    role: Role
-    source: str
-
-
-class SourcedEnvironment(Struct, frozen=True):
-    environment: Environment
-    source: str
-
-
 class Layer(Struct, frozen=True):
     """The raw values of one place, each with its source, and the folder that relative paths start from."""
 
-    values: dict[str, Sourced]
+    values: dict[str, Sourced[object]]
     place: Place
     roles: dict[str, RawTable] = {}
     environments: dict[str, RawTable] = {}
 
 
-def combined(layers: Sequence[Layer]) -> dict[str, Sourced]:
+def combined(layers: Sequence[Layer]) -> dict[str, Sourced[object]]:
     """The checked values of all layers; the later layer wins. Raises BadSetting."""
-    result: dict[str, Sourced] = {}
+    result: dict[str, Sourced[object]] = {}
     for layer in layers:
         for name, raw in layer.values.items():
             value = checked(name, raw, layer.place)
@@ -61,32 +54,32 @@ def combined(layers: Sequence[Layer]) -> dict[str, Sourced]:
     return result
 
 
-def combined_roles(layers: Sequence[Layer]) -> dict[str, SourcedRole]:
+def combined_roles(layers: Sequence[Layer]) -> dict[str, Sourced[Role]]:
     """The checked roles of all layers; of two with one name, each key is the later layer's. Raises BadSetting."""
-    result: dict[str, SourcedRole] = {}
+    result: dict[str, Sourced[Role]] = {}
     for layer in layers:
         for name, raw in layer.roles.items():
             role, source = role_from(raw.table, name, raw.source_of), raw.source
             if below := result.get(name):
                 # Combined, not replaced: otherwise a file that rewords a role would silently lift its restrictions.
-                role, source = over(role, below.role), f"{below.source}, {source}"
-            result[name] = SourcedRole(role, source)
+                role, source = over(role, below.value), f"{below.source}, {source}"
+            result[name] = Sourced(role, source)
     return result
 
 
-def combined_environments(layers: Sequence[Layer]) -> dict[str, SourcedEnvironment]:
+def combined_environments(layers: Sequence[Layer]) -> dict[str, Sourced[Environment]]:
     """The checked environments of all layers; of two with one name, the later layer's. Raises BadSetting.
 
     They are not combined: the token of one place must not be sent to another.
     """
     return {
-        name: SourcedEnvironment(environment_from(raw.table, name, layer.place, raw.source_of), raw.source)
+        name: Sourced(environment_from(raw.table, name, layer.place, raw.source_of), raw.source)
         for layer in layers
         for name, raw in layer.environments.items()
     }
 
 
-def checked(name: str, raw: Sourced, place: Place) -> Sourced:
+def checked(name: str, raw: Sourced[object], place: Place) -> Sourced[object]:
     """The value in its setting's type. Raises BadSetting with name, value, source, and what is allowed."""
     try:
         return Sourced(SETTINGS[name].kind(raw.value, place), raw.source)
@@ -95,5 +88,5 @@ def checked(name: str, raw: Sourced, place: Place) -> Sourced:
         raise BadSetting(f"cannot use {shown} from {raw.source}: it must be {error}") from error
 
 
-def _items(sourced: Sourced) -> tuple[object, ...]:
+def _items(sourced: Sourced[object]) -> tuple[object, ...]:
     return sourced.value if isinstance(sourced.value, tuple) else (sourced.value,)

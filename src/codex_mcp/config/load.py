@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.errors import BadSetting, Notice
 from codex_mcp.base.git import is_repository_root
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.environments import (
@@ -31,8 +31,6 @@ from codex_mcp.config.files import layer_of
 from codex_mcp.config.layers import (
     Layer,
     Sourced,
-    SourcedEnvironment,
-    SourcedRole,
     combined,
     combined_environments,
     combined_roles,
@@ -60,11 +58,11 @@ class Loaded(Struct, frozen=True):
     """The settings, the source of each, and warnings about what was ignored."""
 
     settings: Settings
-    sources: dict[str, Sourced]
-    warnings: tuple[str, ...] = ()
+    sources: dict[str, Sourced[object]]
+    warnings: tuple[Notice, ...] = ()
     roles: dict[str, Role] = {}
-    sourced_roles: dict[str, SourcedRole] = {}
-    environments: dict[str, SourcedEnvironment] = {}
+    sourced_roles: dict[str, Sourced[Role]] = {}
+    environments: dict[str, Sourced[Environment]] = {}
 
 
 class _Surroundings(Struct, frozen=True):
@@ -112,7 +110,7 @@ def _add_flag(arguments: argparse._ArgumentGroup, name: str, setting: Setting, d
 def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loaded:
     """Load the settings. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
     here = _Surroundings(environ, cwd, _home(environ), _atm_home(environ))
-    warnings: list[str] = []
+    warnings: list[Notice] = []
     layers = _with_one_codex(_layers(flags, here, warnings))
     sources = combined(layers)
     for name, value in _defaults(here).items():
@@ -121,11 +119,11 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     settings = settings_of({name: sourced.value for name, sourced in sources.items()})
     known = {name: Sourced(value, DEFAULT) for name, value in values_of(settings).items()}
     roles, environments = combined_roles(layers), combined_environments(layers)
-    named = NamedEnvironments(tuple(found.environment for found in environments.values()))
+    named = NamedEnvironments(tuple(found.value for found in environments.values()))
     settings = replace(settings, core=replace(settings.core, named=named))
     _check_role(settings.team.role, sources.get("role"), roles)
     _check_environments(settings.core, known | sources, roles)
-    plain_roles = {name: found.role for name, found in roles.items()}
+    plain_roles = {name: found.value for name, found in roles.items()}
     return Loaded(settings, known | sources, tuple(warnings), plain_roles, roles, environments)
 
 
@@ -142,7 +140,7 @@ def _atm_home(environ: Mapping[str, str]) -> str:
     return environ.get("ATM_HOME", "").strip() or _home(environ)
 
 
-def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str]) -> list[Layer]:
+def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[Notice]) -> list[Layer]:
     """The layers of all places, the one that wins last."""
     from_home = _from_file(os.path.join(here.atm_home, HOME_FILE), here, warnings)
     from_repo = _from_file(_repo_file(here.cwd), here, warnings)
@@ -187,16 +185,16 @@ def likely_codex_home(named: str | None, environ: Mapping[str, str]) -> str:
     return os.path.expanduser(given) if given else os.path.join(home, CODEX_FOLDER)
 
 
-def _check_home(sourced: Sourced) -> None:
+def _check_home(sourced: Sourced[object]) -> None:
     """A folder that the user names must exist, as for Codex itself: a typo must not create an empty home."""
     if sourced.source != DEFAULT and not os.path.isdir(str(sourced.value)):
         raise BadSetting(
-            f"cannot use codex_home = {str(sourced.value)!r} from {sourced.source}: "
-            "it must be a folder that exists; create it, or correct the name"
+            f"cannot use codex_home = {str(sourced.value)!r} from {sourced.source}: it must be a folder that exists",
+            "create it, or correct the name",
         )
 
 
-def _check_role(name: str | None, sourced: Sourced | None, roles: Mapping[str, SourcedRole]) -> None:
+def _check_role(name: str | None, sourced: Sourced[object] | None, roles: Mapping[str, Sourced[Role]]) -> None:
     if name is not None and sourced is not None and name not in roles:
         known = ", ".join(sorted(roles)) or "none"
         raise BadSetting(
@@ -205,14 +203,18 @@ def _check_role(name: str | None, sourced: Sourced | None, roles: Mapping[str, S
         )
 
 
-def _check_environments(core: CoreSettings, sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole]) -> None:
+def _check_environments(
+    core: CoreSettings, sources: Mapping[str, Sourced[object]], roles: Mapping[str, Sourced[Role]]
+) -> None:
     """Every place that is named must exist, and a pin must belong to a rendezvous."""
     known = core.environments
     name = core.exec.exec_server
     if name is not None and "://" not in name:
         if name not in known:
+            lacking = unknown(name, known)
             raise BadSetting(
-                f"cannot use exec_server = {name!r} from {sources['exec_server'].source}: {unknown(name, known)}"
+                f"cannot use exec_server = {name!r} from {sources['exec_server'].source}: {lacking.problem}",
+                lacking.fix,
             )
         if core.exec.exec_server_token is not None or core.exec.exec_server_pin is not None:
             raise BadSetting(
@@ -222,15 +224,16 @@ def _check_environments(core: CoreSettings, sources: Mapping[str, Sourced], role
     elif core.exec.exec_server_pin is not None:
         check_pin(known.get(EXEC_ENVIRONMENT, Environment(EXEC_ENVIRONMENT, "", pin="given")), "exec_server_pin")
     for role, sourced in roles.items():
-        place = sourced.role.environment
+        place = sourced.value.environment
         if is_elsewhere(place) and place != EXEC_ENVIRONMENT and place not in known:
+            lacking = unknown(str(place), known)
             raise BadSetting(
-                f"cannot use environment of the role {role} in {sourced.source}: {unknown(str(place), known)}"
+                f"cannot use environment of the role {role} in {sourced.source}: {lacking.problem}", lacking.fix
             )
 
 
 def _from_flags(flags: argparse.Namespace, here: _Surroundings) -> Layer:
-    values: dict[str, Sourced] = {}
+    values: dict[str, Sourced[object]] = {}
     for name, setting in SETTINGS.items():
         value = getattr(flags, name, None)
         if value is not None:
@@ -239,7 +242,7 @@ def _from_flags(flags: argparse.Namespace, here: _Surroundings) -> Layer:
 
 
 def _from_environment(here: _Surroundings) -> Layer:
-    values: dict[str, Sourced] = {}
+    values: dict[str, Sourced[object]] = {}
     for name, setting in SETTINGS.items():
         for variable in (f"{OUR_PREFIX}{name.upper()}", *setting.variables):
             value = here.environ.get(variable)
@@ -250,21 +253,23 @@ def _from_environment(here: _Surroundings) -> Layer:
     return Layer(values, here.place)
 
 
-def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
+def _unknown_variables(environ: Mapping[str, str]) -> list[Notice]:
     names = {name.upper() for name in SETTINGS}
     aliases = [alias for setting in SETTINGS.values() for alias in setting.variables if alias.startswith(OUR_PREFIX)]
     names.update(alias.removeprefix(OUR_PREFIX) for alias in aliases)
-    warnings = []
+    warnings: list[Notice] = []
     for variable in sorted(environ.keys() - {CLIENTS_TOKEN, AGENTS_CALLBACK}):
         name = variable.removeprefix(OUR_PREFIX)
         if variable.startswith(OUR_PREFIX) and name not in names:
             meant = nearest(name, names)
             hint = f"did you mean {OUR_PREFIX}{meant}?" if meant else "`codex-mcp config` lists all settings"
-            warnings.append(f"the environment variable {variable} has no effect: there is no such setting; {hint}")
+            warnings.append(
+                Notice(f"the environment variable {variable} has no effect: there is no such setting", hint)
+            )
     return warnings
 
 
-def _from_file(name: str | None, here: _Surroundings, warnings: list[str]) -> list[Layer]:
+def _from_file(name: str | None, here: _Surroundings, warnings: list[Notice]) -> list[Layer]:
     found = layer_of(name, here.home) if name else None
     if found is None:
         return []
@@ -272,13 +277,13 @@ def _from_file(name: str | None, here: _Surroundings, warnings: list[str]) -> li
     return [found[0]]
 
 
-def _from_extra_file(here: _Surroundings, warnings: list[str]) -> list[Layer]:
+def _from_extra_file(here: _Surroundings, warnings: list[Notice]) -> list[Layer]:
     named = here.environ.get(FILE_VARIABLE, "").strip()
     if not named:
         return []
     found = _from_file(path(named, here.place), here, warnings)
     if not found:
-        raise BadSetting(f"cannot read {named} from {FILE_VARIABLE}: there is no such file; correct the name")
+        raise BadSetting(f"cannot read {named} from {FILE_VARIABLE}: there is no such file", "correct the name")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.errors import BadSetting, Notice
 from codex_mcp.base.settings.kinds import Events, Protocol, Sandbox
 from codex_mcp.config.layers import Layer, RawTable, Sourced, checked
 
@@ -85,13 +85,13 @@ MAY_BE_TIGHTENED: Final[dict[str, Limit]] = {
 """What a repository may tighten."""
 
 
-def untrusted(layer: Layer, below: Mapping[str, object]) -> tuple[Layer, list[str]]:
+def untrusted(layer: Layer, below: Mapping[str, object]) -> tuple[Layer, list[Notice]]:
     """What applies of a repository's file, and a warning for everything else.
 
     `below` has the values that apply without the file.
     """
-    warnings: list[str] = []
-    values: dict[str, Sourced] = {}
+    warnings: list[Notice] = []
+    values: dict[str, Sourced[object]] = {}
     for name, raw in layer.values.items():
         if why_not := _refusal(name, raw, layer, below):
             warnings.append(why_not)
@@ -104,26 +104,26 @@ def untrusted(layer: Layer, below: Mapping[str, object]) -> tuple[Layer, list[st
     return Layer(values, layer.place, roles), warnings
 
 
-def _refusal(name: str, raw: Sourced, layer: Layer, below: Mapping[str, object]) -> str:
-    """Why a value is ignored; empty if it applies."""
+def _refusal(name: str, raw: Sourced[object], layer: Layer, below: Mapping[str, object]) -> Notice | None:
+    """Why a value is ignored; None if it applies."""
     limit = MAY_BE_TIGHTENED.get(name)
     if limit is None and name not in MAY_COME_FROM_A_REPOSITORY:
         return _ignored(raw.source, name, "may not decide what runs on this machine")
     try:
         value = checked(name, raw, layer.place).value
     except BadSetting as error:
-        return f"{error}; it is ignored"
+        return Notice(f"{error}; it is ignored")
     if limit is None:
-        return ""
+        return None
     height = limit.height(value)
     if height > limit.height(below[name]):
         return _ignored(raw.source, name, "may lower a limit, not raise it")
     if height < limit.floor:
         return _ignored(raw.source, name, f"may not set less than {limit.floor:g}")
-    return ""
+    return None
 
 
-def _harmless(name: str, role: RawTable, warnings: list[str]) -> RawTable:
+def _harmless(name: str, role: RawTable, warnings: list[Notice]) -> RawTable:
     kept: dict[str, object] = {}
     for key, value in role.table.items():
         word = key.replace("-", "_")
@@ -135,5 +135,5 @@ def _harmless(name: str, role: RawTable, warnings: list[str]) -> RawTable:
     return RawTable(kept, role.source, role.key_sources)
 
 
-def _ignored(source: str, what: str, why: str) -> str:
-    return f"{source} sets {what}, which is ignored: a repository {why}; {HOW_TO_TRUST}"
+def _ignored(source: str, what: str, why: str) -> Notice:
+    return Notice(f"{source} sets {what}, which is ignored: a repository {why}", HOW_TO_TRUST)

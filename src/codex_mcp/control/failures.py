@@ -26,6 +26,10 @@ class CannotReach(Explained):
         self.why = why
 
 
+class NotSent(CannotReach):
+    """A server could not be asked: nothing has reached it."""
+
+
 def ended(server: str) -> CannotReach:
     return CannotReach(Why.ENDED, f"{server} has ended, and what it ran has ended with it")
 
@@ -50,6 +54,14 @@ def silent(server: str, seconds: float, *, was_told: bool = False) -> CannotReac
 
 def refused(server: str, said: str) -> CannotReach:
     return CannotReach(Why.REFUSED, f"{server} refuses the connection: {foreign(said)}")
+
+
+def no_way(server: str, address: str, why: str) -> CannotReach:
+    return CannotReach(Why.NO_SOCKET, f"{server} cannot be reached at {address}: {foreign(why)}")
+
+
+def too_old(server: str) -> CannotReach:
+    return CannotReach(Why.REFUSED, f"{server} cannot answer for others: its codex-mcp is too old; restart it")
 
 
 def lost(server: str) -> CannotReach:

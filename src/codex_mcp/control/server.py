@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -14,8 +14,9 @@ from codex_mcp import __version__
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control import failures
+from codex_mcp.control.answers import ToolAnswer
 from codex_mcp.control.failures import CannotReach
-from codex_mcp.rpc.channel import Frame
+from codex_mcp.rpc.channel import Channel, Frame
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer, PendingCall
 from codex_mcp.state.embedded.flock import has_died, nodes_with_locks, socket_path
@@ -34,6 +35,9 @@ TRY_EVERY: Final = 0.05
 
 LONGEST_ANSWER: Final = 64 * MIB
 
+MOST_ASKED: Final = 1024
+"""Questions of a server that wait for an answer."""
+
 Told: TypeAlias = Callable[[Notification], None]
 
 
@@ -44,11 +48,31 @@ class Caller(Struct, frozen=True, kw_only=True):
     person: str
     principal: str | None = None
     view: bool = False
+    node: str = ""
+    """Which server of the folder connects, if it is one."""
 
 
 def living_nodes(state_dir: str) -> list[str]:
     """The servers that hold their locks, whether they answer or not."""
     return [node for node in nodes_with_locks(state_dir) if not has_died(state_dir, node)]
+
+
+class ControlChannel(Channel, Protocol):
+    """Leads to a server."""
+
+    @property
+    def lost(self) -> bool: ...
+
+    async def until_lost(self) -> None: ...
+
+
+class Ends(Struct, frozen=True):
+    """What is known when a connection has ended."""
+
+    refusal: Callable[[], str] = str
+    """What the server has said before it closed the connection."""
+    has_ended: Callable[[], bool] = bool
+    """Whether the server itself is known to have ended."""
 
 
 class _Channel(LocalChannel):
@@ -63,22 +87,37 @@ class _Channel(LocalChannel):
         return decoded
 
 
-class Server:
-    """Made by `connected`."""
+def _no_request(request: Request) -> object:
+    raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}")
 
-    def __init__(self, state_dir: str, node: str, name: str, channel: _Channel, told: Told) -> None:
+
+class Heard(Struct, frozen=True):
+    """What is done with what a server sends by itself: notifications and requests."""
+
+    told: Told = lambda _: None
+    asked: Callable[[Request], object] = _no_request
+
+
+NOTHING_HEARD: Final = Heard()
+
+
+class Server:
+    """Made by `opened`."""
+
+    def __init__(self, node: str, name: str, channel: ControlChannel, heard: Heard, ends: Ends) -> None:
         self.node = node
         self.name = name
         """How a person knows it: `server process 4711`."""
-        self._state_dir = state_dir
+        self._ends = ends
         self._channel = channel
-        handlers = Handlers(_no_request, told)
-        self._peer = Peer(channel, handlers, max_requests=1, pace=_no_pace)
+        handlers = Handlers(heard.asked, heard.told)
+        self._peer = Peer(channel, handlers, max_requests=MOST_ASKED)
         self._tasks = TaskSet()
+        self._running: asyncio.Task[None] | None = None
 
     async def begin(self, caller: Caller) -> control.Greeting:
         """Say hello. Raises CannotReach."""
-        self._tasks.spawn(self._peer.run(), name=f"connection to {self.name}")
+        self._running = self._tasks.spawn(self._peer.run(), name=f"connection to {self.name}")
         hello = control.Hello(
             protocol=control.PROTOCOL,
             program=caller.program,
@@ -86,6 +125,7 @@ class Server:
             person=caller.person,
             principal=caller.principal,
             view=caller.view,
+            node=caller.node,
         )
         pending = self._peer.start(control.HELLO, hello)
         try:
@@ -99,12 +139,26 @@ class Server:
             raise await self._lost() from None
         return msgspec.json.decode(answer, type=control.Greeting)
 
+    @property
+    def is_lost(self) -> bool:
+        return self._channel.lost or (self._running is not None and self._running.done())
+
+    def notify(self, method: str, params: object) -> None:
+        self._peer.notify(method, params)
+
     async def call(self, method: str, params: object, *, changes: bool = False) -> Raw:
+        """Send a request and wait for its answer, as `answer_to`."""
+        return await self.answer_to(self.start(method, params), changes=changes)
+
+    def start(self, method: str, params: object) -> PendingCall:
+        """Send a request; `answer_to` waits for its answer."""
+        return self._peer.start(method, params)
+
+    async def answer_to(self, pending: PendingCall, *, changes: bool = False) -> Raw:
         """Raises RequestFailed, or CannotReach if the server ends, or does not even answer a ping any more.
 
-        `changes`: it may change something, also after nobody waits for the answer any more.
+        `changes`: the request may change something, also after nobody waits for the answer any more.
         """
-        pending = self._peer.start(method, params)
         try:
             while not await self._came(pending):
                 ping = self._peer.start("ping", {})
@@ -120,19 +174,19 @@ class Server:
         await asyncio.wait([pending.answer], timeout=PATIENCE)
         return pending.answer.done()
 
-    async def call_tool(self, name: str, arguments: Mapping[str, object], acts_for: control.ActsFor) -> dict[str, Any]:
+    async def call_tool(self, name: str, arguments: Mapping[str, object], acts_for: control.ActsFor) -> ToolAnswer:
         """The result of a tool. Raises RequestFailed or CannotReach."""
         params = {"name": name, "arguments": arguments, "_meta": {control.ACTS_FOR: acts_for}}
-        result: dict[str, Any] = msgspec.json.decode(await self.call("tools/call", params, changes=True))
-        return result
+        return msgspec.json.decode(await self.call("tools/call", params, changes=True), type=ToolAnswer)
 
     async def follow(self, topics: Sequence[str]) -> control.Followed:
         """What happens is told from now on. Raises RequestFailed or CannotReach."""
         return msgspec.json.decode(await self.call(control.FOLLOW, control.Follow(topics)), type=control.Followed)
 
-    async def sign_in(self, *, view: bool) -> control.SignInLink:
+    async def sign_in(self, *, view: bool, writes_as: str = "") -> control.SignInLink:
         """A link to its dashboard. Raises RequestFailed or CannotReach."""
-        return msgspec.json.decode(await self.call(control.SIGN_IN, control.SignIn(view)), type=control.SignInLink)
+        asked = control.SignIn(view, writes_as)
+        return msgspec.json.decode(await self.call(control.SIGN_IN, asked), type=control.SignInLink)
 
     async def until_lost(self) -> CannotReach:
         """Wait until there is no connection any more, or the server does not answer: why."""
@@ -147,11 +201,11 @@ class Server:
 
     async def _lost(self) -> CannotReach:
         """Why the connection has ended. A server that is killed frees its lock a moment later than its sockets."""
-        if self._channel.refusal:
-            return failures.refused(self.name, self._channel.refusal)
+        if refusal := self._ends.refusal():
+            return failures.refused(self.name, refusal)
         deadline = asyncio.get_running_loop().time() + JUST_JOINED
         while asyncio.get_running_loop().time() < deadline:
-            if has_died(self._state_dir, self.node):
+            if self._ends.has_ended():
                 return failures.ended(self.name)
             await asyncio.sleep(TRY_EVERY)
         return failures.lost(self.name)
@@ -166,22 +220,39 @@ async def connected(
     state_dir: str, node: str, caller: Caller, *, name: str = "", told: Told = lambda _: None
 ) -> AsyncIterator[tuple[Server, control.Greeting]]:
     """A connection that has said hello. `told` gets the notifications. Raises CannotReach."""
-    name = name or f"server {node}"
-    channel = _Channel(Bounds(LONGEST_ANSWER))
+    server, greeting = await opened(state_dir, node, caller, name=name, heard=Heard(told))
     try:
-        async with asyncio.timeout(PATIENCE):
-            opened = await _dialled(state_dir, node, name)
-    except TimeoutError:
-        raise failures.silent(name, PATIENCE) from None
-    await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, opened)
-    server = Server(state_dir, node, name, channel, told)
-    try:
-        yield server, await server.begin(caller)
+        yield server, greeting
     finally:
         await server.aclose()
 
 
-async def _dialled(state_dir: str, node: str, name: str) -> Any:
+async def opened(
+    state_dir: str, node: str, caller: Caller, *, name: str = "", heard: Heard = NOTHING_HEARD
+) -> tuple[Server, control.Greeting]:
+    """The same, for a connection that its caller closes. Raises CannotReach."""
+    name = name or f"server {node}"
+    channel = _Channel(Bounds(LONGEST_ANSWER))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            dialled_socket = await dialled_node(state_dir, node, name)
+    except TimeoutError:
+        raise failures.silent(name, PATIENCE) from None
+    await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, dialled_socket)
+    ends = Ends(lambda: channel.refusal, lambda: has_died(state_dir, node))
+    return await greeted(Server(node, name, channel, heard, ends), caller)
+
+
+async def greeted(server: Server, caller: Caller) -> tuple[Server, control.Greeting]:
+    """The server after it has been said hello to. Raises CannotReach; then it is closed."""
+    try:
+        return server, await server.begin(caller)
+    except BaseException:
+        await server.aclose()
+        raise
+
+
+async def dialled_node(state_dir: str, node: str, name: str) -> Any:
     """Connect, if need be once the server has made its socket."""
     deadline = asyncio.get_running_loop().time() + JUST_JOINED
     while True:
@@ -195,11 +266,3 @@ async def _dialled(state_dir: str, node: str, name: str) -> Any:
         except OSError as exc:
             raise failures.no_access(name, exc.strerror or str(exc)) from exc
         await asyncio.sleep(TRY_EVERY)
-
-
-def _no_request(request: Request) -> object:
-    raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}")
-
-
-async def _no_pace() -> None:
-    """A server sends no more than it is asked for."""

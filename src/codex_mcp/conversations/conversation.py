@@ -13,7 +13,7 @@ from msgspec import Struct
 from codex_mcp.base.futures import in_time
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.tasks import spawn
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.conversations.approval_requests import ApprovalRequest, approval_request, decision_of
 from codex_mcp.conversations.events import Endings, Submissions, told
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed

@@ -59,6 +59,12 @@ async def answered(state_dir: str, fleet: Fleet, question_id: str, posted: Poste
         return Answered(status=503, sentence=f"{exc}; nothing was decided")
     if asked is None:
         return None
+    receipt = asked.question.receipt
+    if receipt is not None and receipt.state == "lost":
+        said = f"{receipt.sentence} This answer was not used."
+        return Answered(status=409, sentence=said, asked=asked, state=receipt.state, via=receipt.via, at=receipt.at)
+    if (silent := fleet.facts().silent_node(asked.node)) is not None:
+        return Answered(status=503, sentence=f"{silent.why}; nothing was decided", asked=asked)
     shown, key = ((posted.get(name) or [""])[0] for name in ("shown", "key"))
     try:
         given = given_in(asked.question, posted)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class LatePages:
-    def __init__(self, state_dir: str, *, view: bool = False) -> None:
+    def __init__(self, state_dir: str, codex_home: str, *, view: bool = False) -> None:
         """`view`: nobody can decide anything on them."""
         self._state_dir = state_dir
+        self._codex_home = codex_home
         self._view = view
         self._place: Place | None = None
         self._site: Site | None = None
@@ -29,12 +30,12 @@ class LatePages:
     def opened(self, access: AccessControl, address: str) -> None:
         """The server listens at this address from now on, and admits whom `access` admits."""
         tokens = None if access.open_to_all else access
-        self._place = Place(self._state_dir, Gate(hosts=access.hosts), tokens, self._view)
+        self._place = Place(self._state_dir, self._codex_home, Gate(hosts=access.hosts), tokens, self._view)
         self._address = address
 
-    def sign_in(self, person: str, *, view: bool) -> tuple[str, float]:
+    def sign_in(self, person: str, *, view: bool, writes_as: str = "") -> tuple[str, float]:
         """A link that signs this person in, who is the user of the server, and the seconds for which it works."""
-        code, seconds = self._loaded().people.new_code(person, view=view)
+        code, seconds = self._loaded().people.new_code(person, view=view, writes_as=writes_as)
         return f"{self.url}/sign-in?code={code}", seconds
 
     async def serve(self, http: HttpExchange) -> None:

@@ -20,6 +20,10 @@ class Parts(Struct, frozen=True):
     title: str = ""
     said: str = ""
     """Said to a screen reader, once, when it changes."""
+    steps: Sequence[str] = ()
+    """The ids of the newest steps of a transcript, in order. An open page keeps earlier ones."""
+    turn: str = ""
+    """Whose steps they are: for those of another turn, the transcript is fetched again."""
 
 
 NOTHING = Parts()
@@ -30,6 +34,8 @@ class Patch(Struct, frozen=True, omit_defaults=True):
     lists: Mapping[str, Sequence[str]] = {}
     title: str = ""
     said: str = ""
+    steps: Sequence[str] = ()
+    turn: str = ""
 
 
 def patch(before: Parts, now: Parts) -> Patch | None:
@@ -39,6 +45,8 @@ def patch(before: Parts, now: Parts) -> Patch | None:
         lists={key: keys for key, keys in now.lists.items() if before.lists.get(key) != keys},
         title=now.title if now.title != before.title else "",
         said=now.said if before is not NOTHING and now.said != before.said else "",
+        steps=now.steps if now.steps != before.steps or now.turn != before.turn else (),
+        turn=now.turn if now.steps != before.steps or now.turn != before.turn else "",
     )
     return None if found == Patch() else found
 

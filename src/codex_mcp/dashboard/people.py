@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 from codex_mcp.access.gate import Admitted
-from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.principals import LOCAL, PERSON
 from codex_mcp.dashboard import guard
 from codex_mcp.dashboard.place import Place
 from codex_mcp.dashboard.sessions import CODE_SECONDS, Person, Session, Sessions
+from codex_mcp.dashboard.views.facts import Browser
 from codex_mcp.transports.http import Header, HttpExchange
 
 
@@ -21,10 +22,24 @@ class People:
     def have_tokens(self) -> bool:
         return self._place.access is not None
 
-    def new_code(self, person: str, *, view: bool) -> tuple[str, float]:
+    def new_code(self, person: str, *, view: bool, writes_as: str = "") -> tuple[str, float]:
         """A code for this person, who is the user of the server, and the seconds for which it works."""
-        code = self._sessions.new_code(Person(person, view=view or self._place.view), time.monotonic())
-        return code, CODE_SECONDS
+        known = Person(person, view=view or self._place.view, writes_as=writes_as or PERSON)
+        return self._sessions.new_code(known, time.monotonic()), CODE_SECONDS
+
+    def browsers(self, session: Session) -> list[Browser]:
+        """The sessions that the person of this one may see."""
+        now, seen = time.monotonic(), self._sessions.of(session.person.principal)
+        return [
+            Browser(each.number, each.person.name, each.person.view, each is session, each.idle(now)) for each in seen
+        ]
+
+    def end(self, session: Session, number: str) -> Session | None:
+        """End the session of this number, if the person of `session` may see it."""
+        found = next((each for each in self._sessions.of(session.person.principal) if each.number == number), None)
+        if found is not None:
+            self._sessions.end(found)
+        return found
 
     def with_code(self, http: HttpExchange, code: str) -> Session | None:
         return self._sessions.enter(code, http.client, time.monotonic())
@@ -36,7 +51,8 @@ class People:
         verdict = None if access is None else access.admit(headers, http.client)
         if not isinstance(verdict, Admitted) or verdict.principal == LOCAL:
             return None
-        person = Person(verdict.principal, verdict.principal, view=self._place.view, headers=headers)
+        name = verdict.principal
+        person = Person(name, name, view=self._place.view, writes_as=name, headers=headers)
         return self._sessions.open(person, time.monotonic())
 
     def session(self, http: HttpExchange) -> Session | None:
@@ -67,7 +83,8 @@ class People:
         verdict = access.admit(http.headers, http.client)
         if not isinstance(verdict, Admitted):
             return None
-        return Session(Person(verdict.principal, verdict.principal, view=True), time.monotonic())
+        name = verdict.principal
+        return Session(Person(name, name, view=True, writes_as=name), time.monotonic())
 
     def leave(self, session: Session) -> None:
         self._sessions.end(session)
@@ -75,7 +92,8 @@ class People:
     def cookie(self, http: HttpExchange, session: Session | None) -> Header:
         """Lets the browser show its session; None makes it forget."""
         value = "" if session is None else session.id
-        return guard.cookie(_cookie_name(http), value, secure=http.scheme == "https")
+        forwarded = http.headers.get("x-forwarded-proto", "")  # of a proxy that speaks HTTPS for us
+        return guard.cookie(_cookie_name(http), value, secure="https" in (http.scheme, forwarded))
 
 
 def _cookie_name(http: HttpExchange) -> str:

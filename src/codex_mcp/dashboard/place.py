@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 class Place(Struct, frozen=True):
     state_dir: str
+    codex_home: str
+    """Where Codex keeps the conversations of agents that no server runs."""
     gate: Gate
     access: AccessControl | None = None
     """Checks tokens; None if there are none."""

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.access.rates import FailedLogins
-from codex_mcp.base.principals import LOCAL
+from codex_mcp.base.principals import LOCAL, PERSON
 from codex_mcp.transports.budgets import Budget, Rank, Use
 
 CODE_SECONDS: Final = 60.0
@@ -33,6 +33,11 @@ MOST_STREAMS: Final = 4
 """Of one session. A browser opens six connections to one host, and needs some for pages."""
 
 
+MOST_KEPT: Final = 100
+
+MOST_SEEN: Final = 1000
+
+
 class Person(Struct, frozen=True):
     """Who looks at the pages, and what they may do."""
 
@@ -40,23 +45,39 @@ class Person(Struct, frozen=True):
     principal: str | None = None
     """None is the operator: the user of the server, who sees all principals."""
     view: bool = False
+    writes_as: str = PERSON
+    """The name under which they write mail."""
     headers: Mapping[str, str] | None = None
     """Of the request that showed a token: the session ends when that is not valid any more."""
 
 
 class Session:
-    def __init__(self, person: Person, now: float) -> None:
+    def __init__(self, person: Person, now: float, seen: dict[str, float] | None = None) -> None:
         self.id = secrets.token_urlsafe(32)
         self.csrf = secrets.token_urlsafe(16)
         """In every form, so that only our pages can send one."""
+        self.number = secrets.token_hex(4)
+        """By which a list names it: it lets nobody in."""
         self.person = person
-        self.seen: dict[str, float] = {}
-        """Failures that the person has seen: by codex_id, when the agent was used last."""
+        self.seen = {} if seen is None else seen
+        """Results and failures that the person has seen: by codex_id, when the agent was used last. All browsers of
+        one person have the same."""
+        self.kept: dict[str, object] = {}
+        """What pages keep for the person, by names of their own: comments that are not sent yet, what was done."""
         self._used_at = now
+
+    def keep(self, name: str, value: object) -> None:
+        self.kept[name] = value
+        while len(self.kept) > MOST_KEPT:
+            del self.kept[next(iter(self.kept))]
 
     @property
     def use(self) -> Use:
         return Use(Rank.IDLE, self._used_at)
+
+    def idle(self, now: float) -> float:
+        """Seconds since it was used."""
+        return now - self._used_at
 
     def touch(self, now: float) -> None:
         self._used_at = now
@@ -68,7 +89,10 @@ class Session:
         return hmac.compare_digest(token.encode(), self.csrf.encode())
 
     def see(self, codex_id: str, used_at: float) -> None:
+        self.seen.pop(codex_id, None)
         self.seen[codex_id] = used_at
+        while len(self.seen) > MOST_SEEN:
+            del self.seen[next(iter(self.seen))]
 
 
 class Sessions:
@@ -77,6 +101,8 @@ class Sessions:
     def __init__(self) -> None:
         self._codes: dict[str, tuple[Person, float]] = {}
         self._sessions: dict[str, Session] = {}
+        self._seen: dict[str | None, dict[str, float]] = {}
+        """By principal; None is the operator."""
         self._failed = FailedLogins()
 
     def new_code(self, person: Person, now: float) -> str:
@@ -98,7 +124,7 @@ class Sessions:
         return self.open(found[0], now)
 
     def open(self, person: Person, now: float) -> Session:
-        session = Session(person, now)
+        session = Session(person, now, self._seen.setdefault(person.principal, {}))
         self._sessions[session.id] = session
         budget: Budget[str] = Budget(MOST_SESSIONS)
         for each in self._sessions.values():
@@ -115,6 +141,10 @@ class Sessions:
             return None
         session.touch(now)
         return session
+
+    def of(self, principal: str | None) -> list[Session]:
+        """Those that this principal may see: its own, and without one, all."""
+        return [each for each in self._sessions.values() if principal in (None, each.person.principal)]
 
     def end(self, session: Session) -> None:
         self._sessions.pop(session.id, None)

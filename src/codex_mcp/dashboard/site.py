@@ -6,9 +6,9 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 import msgspec
 
@@ -16,31 +16,38 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach
-from codex_mcp.control.server import Caller
 from codex_mcp.dashboard import guard, rendering
 from codex_mcp.dashboard.answering import Answered, answered, found
-from codex_mcp.dashboard.fleet import PROGRAM, Fleet, Fleets
+from codex_mcp.dashboard.answers import HTML, Answer, see
+from codex_mcp.dashboard.desks.desk import ADDRESS, TITLES
+from codex_mcp.dashboard.desks.mail import unread_for
+from codex_mcp.dashboard.desks.serving import Desks, is_seen
+from codex_mcp.dashboard.fleet import Fleet, Fleets
 from codex_mcp.dashboard.live import Parts
 from codex_mcp.dashboard.people import People
 from codex_mcp.dashboard.place import Place
 from codex_mcp.dashboard.rendering import Frame, Shown
 from codex_mcp.dashboard.sessions import Session
 from codex_mcp.dashboard.streams import Streams
-from codex_mcp.dashboard.views.facts import AgentFacts, FleetFacts
+from codex_mcp.dashboard.thread.routes import Threads
+from codex_mcp.dashboard.views.facts import FleetFacts
 from codex_mcp.dashboard.views.forms import Posted
+from codex_mcp.dashboard.views.jumps import jumps
 from codex_mcp.dashboard.views.pages import FleetPage, NeedsPage, fleet_page, needs_page
+from codex_mcp.dashboard.views.rows import looked_at
+from codex_mcp.dashboard.visit import Visit, caller_of
 from codex_mcp.transports.connections import INPUT_SECONDS
-from codex_mcp.transports.http import JSON, TEXT, BodyTooLarge, Disconnected, Header, HttpExchange, TooMuchHeld
+from codex_mcp.transports.http import JSON, TEXT, BodyTooLarge, Disconnected, HttpExchange, TooMuchHeld
+from codex_mcp.wire.control import Question
 
 logger = logging.getLogger(__name__)
-
-HTML: Final = (b"content-type", b"text/html; charset=utf-8")
 
 LONGEST_BODY: Final = 256 * 1024
 
 ID: Final = "([^/]{1,100}/[^/]{1,100})"
 NEEDS: Final = re.compile(f"/ui/needs-you(?:/{ID})?")
 QUESTION: Final = re.compile(f"/ui/questions/{ID}")
+THREADS: Final = ("/ui/threads/", "/ui/@")
 SEEN: Final = re.compile("/ui/agents/([^/]{1,100})/seen")
 
 OLD_CODE: Final = "This code was used already, or is older than a minute. Run the command again."
@@ -50,14 +57,16 @@ VIEW_ONLY: Final = "This session may only read. Run codex-mcp dashboard for one 
 UNKNOWN_QUESTION: Final = "No question of this name is known here. It may have ended more than a day ago."
 
 
-class Answer(Exception):
-    """Ends the request with this answer."""
+Look: TypeAlias = Callable[[Fleet, Session, Mapping[str, str], Frame], Parts]
+"""What an open page would show now."""
 
-    def __init__(self, status: int, body: bytes = b"", *headers: Header) -> None:
-        super().__init__(status)
-        self.status = status
-        self.body = body
-        self.headers = headers
+MOST_ANSWERING: Final = 4
+"""Answers on their way at once; others wait. Each has a connection to its server, which has room for few."""
+
+NOTHING_CHOSEN: Final = "none/none"
+
+NOT_QUESTIONS: Final = ("agent/", "account/", "core/", "server/")
+"""How the keys of Needs you begin that name no question."""
 
 
 class Site:
@@ -66,6 +75,10 @@ class Site:
         self.people = People(place)
         self._fleets = Fleets(place.state_dir)
         self._streams = Streams()
+        self._answering = asyncio.Semaphore(MOST_ANSWERING)
+        self._desks = Desks(place, self.people)
+        self._threads = Threads(place.state_dir, place.codex_home)
+        self._looks: Mapping[str, Look] = {"fleet": self._fleet_look, "needs-you": self._needs_look}
 
     def stop(self) -> None:
         """End the streams, so that the server can end."""
@@ -73,6 +86,7 @@ class Site:
 
     async def aclose(self) -> None:
         self.stop()
+        await self._threads.aclose()
         await self._fleets.aclose()
 
     async def serve(self, http: HttpExchange) -> None:
@@ -94,7 +108,7 @@ class Site:
         if refused is not None:
             raise Answer(refused.status, refused.why.encode() + b"\n", TEXT)
         if http.path == "/":
-            raise _see("/ui/fleet")
+            raise see("/ui/fleet")
         if http.method not in ("GET", "POST"):
             raise Answer(405, b"", (b"allow", b"GET, POST"))
         if (file := rendering.static_files().get(http.path)) is not None:
@@ -132,7 +146,7 @@ class Site:
                 session, problem = self.people.with_code(http, (posted.get("code") or [""])[0]), OLD_CODE
         if session is None:
             raise self._sign_in_page(http, 403, problem)
-        raise _see("/ui/fleet", self.people.cookie(http, session))
+        raise see("/ui/fleet", self.people.cookie(http, session))
 
     def _sign_in_page(self, http: HttpExchange, status: int, problem: str = "") -> Answer:
         values = {"problem": problem, "has_tokens": self.people.have_tokens}
@@ -142,12 +156,10 @@ class Site:
         frame = self._frame(http, self.people.session(http), "")
         return Answer(status, rendering.page("message.html", frame, text=text, opens=opens), HTML)
 
-    def _frame(self, http: HttpExchange, session: Session | None, page: str, team: str = "", need: int = 0) -> Frame:
+    def _frame(self, http: HttpExchange, session: Session | None, page: str) -> Frame:
         theme = guard.cookies(http.headers).get(guard.THEME_COOKIE, "")
         return Frame(
             page=page,
-            team=team,
-            need=need,
             csrf="" if session is None else session.csrf,
             theme=theme if theme in guard.THEMES else "",
             is_signed_in=session is not None,
@@ -161,7 +173,7 @@ class Site:
         path = http.path.removesuffix(".json")
         wants_json = path != http.path or guard.wants_json(http.headers)
         if path in ("/ui", "/ui/"):
-            raise _see("/ui/fleet")
+            raise see("/ui/fleet")
         fleet = await self._fleets.of(session.person.principal)
         if path == "/ui/events":
             await self._follow(http, session, fleet)
@@ -169,17 +181,38 @@ class Site:
             asked = guard.query(http.query)
             page = self._fleet_page(fleet, session, asked)
             raise self._page(http, session, fleet, page, as_json=wants_json)
+        elif path.startswith(THREADS):
+            raise await self._threads.get(self._visit(http, session, fleet, as_json=wants_json), path)
         elif (named := NEEDS.fullmatch(path)) is not None:
             chosen = named[1] or ""
             try:
                 needs = await self._needs_page(fleet, session, chosen)
             except CannotReach as exc:
                 raise self._unknown(http, str(exc), as_json=wants_json) from None
-            if chosen and needs.card is None and needs.trouble is None and not chosen.startswith("agent/"):
+            if chosen and needs.card is None and needs.trouble is None and not chosen.startswith(NOT_QUESTIONS):
                 raise self._unknown(http, as_json=wants_json)
             raise self._page(http, session, fleet, needs, as_json=wants_json)
+        elif (named := ADDRESS.fullmatch(path)) is not None:
+            raise await self._desk(http, session, fleet, named, as_json=wants_json)
         else:
             raise self._unknown(http, "There is no such page.", as_json=wants_json)
+
+    async def _desk(
+        self, http: HttpExchange, session: Session, fleet: Fleet, named: re.Match[str], *, as_json: bool
+    ) -> Answer:
+        page = await self._desks.page(named[1], named[2] or "", guard.query(http.query), session, fleet)
+        if page is None:
+            return self._unknown(http, f"There is nothing of this name in {TITLES[named[1]]}.", as_json=as_json)
+        if as_json:
+            return Answer(200, msgspec.json.encode(page), JSON)
+        frame = _whole(self._frame(http, session, named[1]), fleet.facts(), session, page.counts.need)
+        return Answer(200, rendering.desk(page, frame), HTML)
+
+    def _visit(self, http: HttpExchange, session: Session, fleet: Fleet, *, as_json: bool) -> Visit:
+        def frame(page: str, facts: FleetFacts, need: int) -> Frame:
+            return _around(self._frame(http, session, page), facts, session, need)
+
+        return Visit(http, session, fleet, frame, partial(is_seen, session), as_json)
 
     def _unknown(self, http: HttpExchange, text: str = UNKNOWN_QUESTION, *, as_json: bool) -> Answer:
         return Answer(404, msgspec.json.encode({"error": text}), JSON) if as_json else self._message(http, 404, text)
@@ -190,7 +223,8 @@ class Site:
         if as_json:
             return Answer(200, msgspec.json.encode(page), JSON)
         is_fleet = isinstance(page, FleetPage)
-        frame = self._frame(http, session, "fleet" if is_fleet else "needs-you", _team(fleet.facts()), page.counts.need)
+        frame = self._frame(http, session, "fleet" if is_fleet else "needs-you")
+        frame = _whole(frame, fleet.facts(), session, page.counts.need)
         if isinstance(page, FleetPage):
             return Answer(200, rendering.fleet(page, frame), HTML)
         is_second = guard.query(http.query).get("second") == "1"
@@ -199,32 +233,52 @@ class Site:
 
     def _fleet_page(self, fleet: Fleet, session: Session, asked: Mapping[str, str]) -> FleetPage:
         show, q = asked.get("show", ""), asked.get("q", "")[:200]
-        return fleet_page(fleet.facts(), partial(_is_seen, session), time.time(), show=show, q=q)
+        return fleet_page(fleet.facts(), partial(is_seen, session), time.time(), show=show, q=q)
 
     async def _needs_page(self, fleet: Fleet, session: Session, chosen: str, shown: Asked | None = None) -> NeedsPage:
         facts = fleet.facts()
         is_known = any(each.question.id == chosen for each in (*facts.asked, *facts.answered))
-        if chosen and not is_known and shown is None and not chosen.startswith("agent/"):
-            shown = await found(self._place.state_dir, fleet, chosen, _caller(session, view=True))
-        return needs_page(fleet.facts(), partial(_is_seen, session), time.time(), chosen=chosen, shown=shown)
+        if chosen and not is_known and shown is None and not chosen.startswith(NOT_QUESTIONS):
+            shown = await found(self._place.state_dir, fleet, chosen, caller_of(session, view=True))
+        page = needs_page(fleet.facts(), partial(is_seen, session), time.time(), chosen=chosen, shown=shown)
+        if (asked := _open_question(fleet.facts(), page)) is not None:
+            await self._threads.before(fleet, asked)
+        return self._with_before(fleet, page)
+
+    def _with_before(self, fleet: Fleet, page: NeedsPage) -> NeedsPage:
+        asked = _open_question(fleet.facts(), page)
+        known = None if asked is None else self._threads.known_before(fleet, asked)
+        return msgspec.structs.replace(page, before=known)
 
     async def _follow(self, http: HttpExchange, session: Session, fleet: Fleet) -> None:
         asked = guard.query(http.query)
-        look = self._fleet_look if asked.get("page") == "fleet" else self._needs_look
-        http.extra_headers.append(guard.NOT_STORED)
+        look = self._looks.get(asked.get("page", ""), self._desk_look)
         began = self._frame(http, session, asked.get("page", ""))
-        await self._streams.serve(
-            http, session, fleet, partial(look, fleet, session, asked, began), partial(self.people.is_valid, session)
-        )
+        if asked.get("page") == "needs-you":
+            await self._needs_page(fleet, session, asked.get("chosen", "") or NOTHING_CHOSEN)
+        if asked.get("page") == "thread":
+            shows = await self._threads.look(self._visit(http, session, fleet, as_json=True), asked.get("ref", ""))
+        else:
+            shows = partial(look, fleet, session, asked, began)
+        http.extra_headers.append(guard.NOT_STORED)
+        await self._streams.serve(http, session, fleet, shows, partial(self.people.is_valid, session))
 
     def _fleet_look(self, fleet: Fleet, session: Session, asked: Mapping[str, str], frame: Frame) -> Parts:
         page = self._fleet_page(fleet, session, asked)
-        return rendering.fleet_parts(page, _with_team(frame, fleet.facts(), page.counts.need))
+        return rendering.fleet_parts(page, _around(frame, fleet.facts(), session, page.counts.need))
 
     def _needs_look(self, fleet: Fleet, session: Session, asked: Mapping[str, str], frame: Frame) -> Parts:
-        chosen = asked.get("chosen", "") or "none/none"
-        page = needs_page(fleet.facts(), partial(_is_seen, session), time.time(), chosen=chosen)
-        return rendering.needs_parts(page, _with_team(frame, fleet.facts(), page.counts.need))
+        chosen = asked.get("chosen", "") or NOTHING_CHOSEN
+        page = needs_page(fleet.facts(), partial(is_seen, session), time.time(), chosen=chosen)
+        page = self._with_before(fleet, page)
+        return rendering.needs_parts(page, _around(frame, fleet.facts(), session, page.counts.need))
+
+    def _desk_look(self, fleet: Fleet, session: Session, asked: Mapping[str, str], frame: Frame) -> Parts:
+        chosen = asked.get("chosen", "")
+        page = self._desks.live(frame.page, chosen, asked, session, fleet) if frame.page in TITLES else None
+        if page is None:
+            return Parts()
+        return rendering.desk_parts(page, _around(frame, fleet.facts(), session, page.counts.need))
 
     # ------------------------------------------------------------------------------------------------------ writing
 
@@ -235,13 +289,20 @@ class Site:
         if http.path == "/ui/sign-out":
             self.people.leave(session)
             self._streams.end(session)
-            raise _see("/ui/sign-in", self.people.cookie(http, None))
+            raise see("/ui/sign-in", self.people.cookie(http, None))
         if http.path == "/ui/settings":
             theme = (posted.get("theme") or [""])[0]
-            raise _see(_back(posted), guard.cookie(guard.THEME_COOKIE, theme if theme in guard.THEMES else ""))
+            raise see(_back(posted), guard.cookie(guard.THEME_COOKIE, theme if theme in guard.THEMES else ""))
         if session.person.view:
             raise self._message(http, 403, VIEW_ONLY)
+        await self._change(http, session, posted)
+
+    async def _change(self, http: HttpExchange, session: Session, posted: Posted) -> None:
+        """What only a session may do that can do more than read."""
         fleet = await self._fleets.of(session.person.principal)
+        if http.path.startswith(THREADS):
+            visit = self._visit(http, session, fleet, as_json=guard.wants_json(http.headers))
+            raise await self._threads.post(visit, posted)
         if (named := QUESTION.fullmatch(http.path)) is not None:
             raise await self._answer(http, session, fleet, named[1], posted)
         if (named := SEEN.fullmatch(http.path)) is not None:
@@ -249,8 +310,14 @@ class Site:
             if agent is not None:
                 session.see(agent.codex_id, agent.used_at)
                 fleet.changed()
-            raise _see("/ui/needs-you")
-        raise self._message(http, 404, "There is no such page.")
+            raise see("/ui/needs-you")
+        if (ended := self._desks.ended(http.path, session)) is not None:
+            self._streams.end(ended)
+            raise see("/ui/health")
+        done = await self._desks.posted(http.path, posted, session, fleet)
+        if done is None:
+            raise self._message(http, 404, "There is no such page.")
+        raise self._message(http, done.status, done.sentence) if done.sentence else see(done.location)
 
     def _not_reached(self, http: HttpExchange, done: Answered, *, as_json: bool) -> Answer:
         if as_json:
@@ -260,7 +327,8 @@ class Site:
     async def _answer(
         self, http: HttpExchange, session: Session, fleet: Fleet, question_id: str, posted: Posted
     ) -> Answer:
-        done = await answered(self._place.state_dir, fleet, question_id, posted, _caller(session))
+        async with self._answering:
+            done = await answered(self._place.state_dir, fleet, question_id, posted, caller_of(session))
         as_json = guard.wants_json(http.headers)
         if done is None:
             return self._unknown(http, as_json=as_json)
@@ -268,9 +336,9 @@ class Site:
             raise self._not_reached(http, done, as_json=as_json)
         is_receipt = done.state is not None
         if not as_json and is_receipt:
-            return _see(f"/ui/needs-you/{question_id}{'' if done.used else '?second=1'}")
+            return see(f"/ui/needs-you/{question_id}{'' if done.used else '?second=1'}")
         page = await self._needs_page(fleet, session, question_id, done.asked)
-        frame = self._frame(http, session, "needs-you", _team(fleet.facts()), page.counts.need)
+        frame = _whole(self._frame(http, session, "needs-you"), fleet.facts(), session, page.counts.need)
         shown = Shown(problem="" if is_receipt else done.sentence, is_second=is_receipt and not done.used)
         if not as_json:
             return Answer(done.status, rendering.needs(page, frame, shown), HTML)
@@ -282,31 +350,32 @@ def _told(done: Answered, html: str) -> dict[str, object]:
     return {**said, "html": html}
 
 
-def _caller(session: Session, *, view: bool = False) -> Caller:
-    person = session.person
-    return Caller(program=PROGRAM, person=person.name, principal=person.principal, view=view or person.view)
-
-
-def _is_seen(session: Session, agent: AgentFacts) -> bool:
-    return session.seen.get(agent.codex_id) == agent.used_at
+def _open_question(facts: FleetFacts, page: NeedsPage) -> Question | None:
+    """That of the card, if it can still be answered."""
+    chosen = "" if page.card is None else page.card.id
+    return next((each.question for each in facts.asked if each.question.id == chosen), None)
 
 
 def _team(facts: FleetFacts) -> str:
     return facts.teams[0] if len(facts.teams) == 1 else ""
 
 
-def _with_team(frame: Frame, facts: FleetFacts, need: int) -> Frame:
-    return msgspec.structs.replace(frame, team=_team(facts), need=need)
+def _whole(frame: Frame, facts: FleetFacts, session: Session, need: int) -> Frame:
+    """The frame of a whole page, with what can be jumped to."""
+    looked = looked_at(facts, partial(is_seen, session), frame.now)
+    return msgspec.structs.replace(_around(frame, facts, session, need), jumps=jumps(looked, facts))
 
 
-def _see(path: str, *headers: Header) -> Answer:
-    return Answer(303, b"", (b"location", path.encode("ascii", "ignore")), *headers)
+def _around(frame: Frame, facts: FleetFacts, session: Session, need: int) -> Frame:
+    """The frame with what is counted on every page."""
+    mail = unread_for(facts, session.person.writes_as)
+    return msgspec.structs.replace(frame, team=_team(facts), need=need, mail=mail)
 
 
 def _back(posted: Posted) -> str:
     """The page from which a form came, if it is one of ours."""
     page = (posted.get("back") or [""])[0]
-    return {"fleet": "/ui/fleet", "needs-you": "/ui/needs-you"}.get(page, "/ui/fleet")
+    return f"/ui/{page}" if page in ("needs-you", *TITLES) else "/ui/fleet"
 
 
 async def _posted(http: HttpExchange) -> Posted:

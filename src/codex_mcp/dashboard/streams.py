@@ -88,6 +88,7 @@ class _Stream:
         tasks, sent = TaskSet(), NOTHING
         gone = http.disconnected(tasks)
         gone.add_done_callback(lambda _: self._resolve())
+        loop = asyncio.get_running_loop()
         try:
             await http.start_stream(RETRY)
             while not gone.done():
@@ -103,8 +104,9 @@ class _Stream:
                 changed = patch(sent, now)
                 sent = now
                 await http.write(event("beat", {}) if changed is None else event("patch", changed))
+                again = loop.time() + LEAST
                 await asyncio.wait([self._wake], timeout=BEAT)
                 if not gone.done() and not self._bye:
-                    await asyncio.sleep(LEAST)
+                    await asyncio.sleep(max(0.0, again - loop.time()))  # what comes alone is sent at once
         finally:
             await tasks.aclose()

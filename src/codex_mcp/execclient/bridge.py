@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from codex_mcp.execclient.connection import Dial
-from codex_mcp.execclient.passage import Destination, Passage
-from codex_mcp.transports.websocket import AcceptedSocket, Endpoint, listen
+from codex_mcp.execclient.passage import Destination, Passages
+from codex_mcp.transports.websockets.accepted import Endpoint, listen
 
 MAX_CONNECTIONS: Final = 16
 """Of one Codex, which needs one, and another one while it recovers."""
@@ -27,12 +27,11 @@ class Bridge:
         self.url = ""
         self.token = secrets.token_urlsafe(32)
         self._problem = ""
-        self._destination = Destination(dial, "the executor", self._dialled)
+        self._passages = Passages(Destination(dial, "the executor", self._dialled), MAX_CONNECTIONS)
         self._server: asyncio.Server | None = None
-        self._open: set[Passage] = set()
 
     async def __aenter__(self) -> Self:
-        endpoint = Endpoint(self._accept, self._refusal, lambda: len(self._open) >= MAX_CONNECTIONS)
+        endpoint = Endpoint(self._passages.accept, self._refusal, self._passages.is_full)
         self._server = await listen("127.0.0.1", 0, endpoint)
         self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
@@ -42,8 +41,7 @@ class Bridge:
     ) -> None:
         if self._server is not None:
             self._server.close()
-        for passage in list(self._open):
-            await passage.aclose()
+        await self._passages.aclose()
 
     def problem(self) -> str:
         """Why the executor was not reached last time; empty if it was."""
@@ -55,8 +53,3 @@ class Bridge:
     def _refusal(self, header: str | None) -> str | None:
         expected = f"Bearer {self.token}".encode()
         return None if hmac.compare_digest((header or "").encode(), expected) else "invalid token"
-
-    def _accept(self, socket: AcceptedSocket) -> Passage:
-        passage = Passage(socket, self._destination, self._open.discard)
-        self._open.add(passage)
-        return passage

@@ -18,7 +18,7 @@ from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, NotificationHandler, Peer, PendingCall
 from codex_mcp.rpc.watched import watched
-from codex_mcp.transports.dialled_socket import HandshakeRefused, dial
+from codex_mcp.transports.websockets.dialled import HandshakeRefused, dial
 from codex_mcp.wire.exec.protocol import NOT_FOUND, EnvironmentInfo, Initialize, Initialized, Shell
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Request
 

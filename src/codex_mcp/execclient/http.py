@@ -6,10 +6,8 @@ bytes that are missing cannot be fetched again. A request is never repeated.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import uuid
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
@@ -17,10 +15,10 @@ from msgspec import Struct
 
 from codex_mcp.base.printable import foreign
 from codex_mcp.execclient.errors import BodyLost, ExecServerError
-from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES, Flow
+from codex_mcp.execclient.flow import UNREAD_BYTES, Flow
 from codex_mcp.execclient.link import Link, outcome_unknown
+from codex_mcp.execclient.unread import Unread
 from codex_mcp.rpc.errors import ConnectionLost
-from codex_mcp.rpc.watermark import Watermark
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64, encode_base64
 from codex_mcp.wire.exec.http import BodyDelta, HttpHeader, HttpRequest, HttpResponse, RedirectPolicy
 
@@ -51,29 +49,11 @@ class HttpBody:
 
     def __init__(self, url: str, flow: Flow) -> None:
         self._url = url
-        self._flow = flow
         self._next_seq = 1
-        self._pieces: deque[bytes] = deque()
-        self._unread = 0
-        self._mark = Watermark(HELD_BYTES, HELD_BYTES, flow.filled, flow.emptied)
-        self._is_done = False
-        self._failure: BodyLost | None = None
-        self._news = asyncio.Event()
+        self._pieces: Unread[bytes] = Unread(flow)
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while True:
-            while self._pieces:
-                piece = self._pieces.popleft()
-                self._unread -= len(piece)
-                self._hold()
-                yield piece
-            if self._failure is not None:
-                raise self._failure
-            if self._is_done:
-                return
-            self._news.clear()
-            with self._flow.waiting():
-                await self._news.wait()
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._pieces.read()
 
     def received(self, delta: BodyDelta) -> None:
         try:
@@ -86,30 +66,20 @@ class HttpBody:
             return self.fail(foreign(delta.error))
         self._next_seq += 1
         if piece:
-            self._pieces.append(piece)
-            self._unread += len(piece)
-        self._is_done = self._is_done or delta.done
-        self._hold()
-        self._news.set()
-        if self._unread > UNREAD_BYTES:
+            self._pieces.add(piece, len(piece))
+        if delta.done:
+            self._pieces.end()
+        if self._pieces.is_too_much:
             self.fail(f"more than {UNREAD_BYTES} bytes of it are unread; iterate over the body")
         return None
 
     def fail(self, why: str) -> None:
         """Nothing more will come. What has come can still be read."""
-        if not self._is_done and self._failure is None:
-            self._failure = BodyLost(f"cannot read the rest of the answer of {foreign(self._url)}: {why}")
-            self._hold()
-            self._news.set()
+        self._pieces.end(BodyLost(f"cannot read the rest of the answer of {foreign(self._url)}: {why}"))
 
     def drop(self) -> None:
         """Nobody reads it any longer."""
-        self._pieces.clear()
-        self._unread, self._is_done = 0, True
-        self._hold()
-
-    def _hold(self) -> None:
-        self._mark.level(0 if self._is_done or self._failure is not None else self._unread)
+        self._pieces.drop()
 
 
 class HttpStream(Struct, frozen=True):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -17,17 +16,13 @@ from msgspec import Struct
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.connection import OUTGOING_BYTES, Dial
 from codex_mcp.execclient.errors import ExecServerError
-from codex_mcp.rpc.channel import Channel
-from codex_mcp.rpc.watermark import Watermark
+from codex_mcp.rpc.channel import Channel, Frame
+from codex_mcp.rpc.inbox import Inbox
 
 logger = logging.getLogger(__name__)
 
-MAX_WAITING: Final = 128
-MAX_WAITING_BYTES: Final = 8 * 1024 * 1024
-"""Of messages that wait for the exec-server; beyond either, the client is not read."""
-
-PAUSED_UNTIL: Final = 0.5
-"""The part of both that is left when it is read again."""
+MAX_WAITING: Final = 8 * 1024 * 1024
+"""Bytes of messages that wait for the exec-server, above which the client is not read until they have been taken."""
 
 
 class Near(Protocol):
@@ -50,15 +45,27 @@ class Destination(Struct, frozen=True):
     """Called after each attempt, with the reason if it failed."""
 
 
+class _Back(Struct, frozen=True):
+    """Passes on what the exec-server sends."""
+
+    near: Near
+    may_write: asyncio.Event
+
+    def frame_received(self, frame: Frame) -> Awaitable[object] | None:
+        if isinstance(frame, bytes):  # neither kind of channel delivers anything else
+            self.near.send(frame)
+        return None if self.may_write.is_set() else self.may_write.wait()
+
+    def connection_lost(self) -> None:
+        """The passage ends with the reading."""
+
+
 class Passage:
     def __init__(self, near: Near, destination: Destination, ended: Callable[[Passage], None]) -> None:
         """`ended` is called once, when nothing of the passage is left."""
         self._near = near
         self._destination = destination
-        self._waiting: deque[bytes] = deque()
-        self._waiting_bytes = 0
-        self._mark = Watermark(1, PAUSED_UNTIL, near.pause_reading, near.resume_reading)
-        self._news = asyncio.Event()
+        self._waiting = Inbox(MAX_WAITING, near.pause_reading, near.resume_reading)
         self._may_write = asyncio.Event()
         self._may_write.set()
         self._tasks = TaskSet()
@@ -66,10 +73,7 @@ class Passage:
         self._running.add_done_callback(lambda _task: ended(self))
 
     def frame_received(self, frame: bytes) -> None:
-        self._waiting.append(frame)
-        self._waiting_bytes += len(frame)
-        self._news.set()
-        self._choose_reading()
+        self._waiting.add((frame,))
 
     def pause_writing(self) -> None:
         self._may_write.clear()
@@ -95,26 +99,35 @@ class Passage:
         self._destination.dialled("")
         sending = self._tasks.spawn(self._forward(channel), name=f"messages to {self._destination.name}")
         try:
-            while messages := await channel.receive():
-                for message in messages:
-                    await self._may_write.wait()
-                    if isinstance(message, bytes):  # neither kind of channel delivers anything else
-                        self._near.send(message)
+            await channel.read(_Back(self._near, self._may_write))
         finally:
             sending.cancel()
             self._near.drop()
             await channel.aclose()
 
     async def _forward(self, channel: Channel) -> None:
-        while True:
-            while self._waiting:
+        while frames := await self._waiting.take():
+            for frame in frames:
                 await channel.drain(OUTGOING_BYTES)
-                frame = self._waiting.popleft()
-                self._waiting_bytes -= len(frame)
                 channel.send(frame)
-                self._choose_reading()
-            self._news.clear()
-            await self._news.wait()
 
-    def _choose_reading(self) -> None:
-        self._mark.level(max(len(self._waiting) / MAX_WAITING, self._waiting_bytes / MAX_WAITING_BYTES))
+
+class Passages:
+    """One for each accepted connection, up to a limit."""
+
+    def __init__(self, destination: Destination, most: int) -> None:
+        self._destination = destination
+        self._most = most
+        self._open: set[Passage] = set()
+
+    def is_full(self) -> bool:
+        return len(self._open) >= self._most
+
+    def accept(self, near: Near) -> Passage:
+        passage = Passage(near, self._destination, self._open.discard)
+        self._open.add(passage)
+        return passage
+
+    async def aclose(self) -> None:
+        for passage in list(self._open):
+            await passage.aclose()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Final
 
@@ -15,10 +14,10 @@ from msgspec import Struct
 
 from codex_mcp.execclient.connection import Connection
 from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutputUnread
-from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES
+from codex_mcp.execclient.flow import UNREAD_BYTES
 from codex_mcp.execclient.link import Link
 from codex_mcp.execclient.ordering import Event, EventOrder, event_bytes
-from codex_mcp.rpc.watermark import Watermark
+from codex_mcp.execclient.unread import Unread
 from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.base64 import encode_base64
 
@@ -50,11 +49,7 @@ class Process:
         """Set once the process has exited; its children may still write to its output."""
         self._link = link
         self._order = EventOrder(process_id)
-        self._unread: deque[Event] = deque()
-        self._unread_bytes = 0
-        self._mark = Watermark(HELD_BYTES, HELD_BYTES, link.flow.filled, link.flow.emptied)
-        self._failure: ExecServerError | None = None
-        self._news = asyncio.Event()
+        self._unread: Unread[Event] = Unread(link.flow)
         self._ended = asyncio.Event()
         self._is_being_read = False
         self._write_turn = asyncio.Lock()
@@ -67,7 +62,7 @@ class Process:
 
     @property
     def is_over(self) -> bool:
-        return self._order.is_closed or self._failure is not None
+        return self._unread.is_over
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Each event once, in order; the last is `ProcessClosed`. Raises ProcessLost or SessionLost.
@@ -78,16 +73,8 @@ class Process:
             raise ExecServerError(f"cannot read the events of process {self.id}: they already have a reader")
         self._is_being_read = True
         try:
-            while True:
-                while self._unread:
-                    yield self._take()
-                if self._order.is_closed:
-                    return
-                if self._failure is not None:
-                    raise self._failure
-                self._news.clear()
-                with self._link.flow.waiting():
-                    await self._news.wait()
+            async for event in self._unread.read():
+                yield event
         finally:
             self._is_being_read = False
 
@@ -108,8 +95,8 @@ class Process:
         with self._link.flow.waiting():
             await self._ended.wait()
         if self.exit_code is None:
-            assert self._failure is not None, "it ended without an exit code"
-            raise self._failure
+            assert self._unread.failure is not None, "it ended without an exit code"
+            raise self._unread.failure
         return self.exit_code
 
     async def read(
@@ -171,34 +158,20 @@ class Process:
 
     def fail(self, error: ExecServerError) -> None:
         """No further events will come, for this reason. Unread events can still be read."""
-        if self.is_over:
-            return
-        self._failure = error
-        self._hold()
-        self._news.set()
-        self._ended.set()
+        if not self.is_over:
+            self._unread.end(error)
+            self._ended.set()
 
     def _publish(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, protocol.ProcessExited):
                 self.exit_code = event.exit_code
                 self._ended.set()
-            self._unread.append(event)
-            self._unread_bytes += event_bytes(event)
-        if events:
-            self._news.set()
-        self._hold()
-        if self._unread_bytes > UNREAD_BYTES:
+            self._unread.add(event, event_bytes(event))
+        if self._order.is_closed:
+            self._unread.end()
+        if self._unread.is_too_much:
             raise OutputUnread(self.id, UNREAD_BYTES)
-
-    def _take(self) -> Event:
-        event = self._unread.popleft()
-        self._unread_bytes -= event_bytes(event)
-        self._hold()
-        return event
-
-    def _hold(self) -> None:
-        self._mark.level(0 if self.is_over else self._unread_bytes)
 
     def _check_offered(self, what: str, *, offered: bool) -> None:
         if not offered:

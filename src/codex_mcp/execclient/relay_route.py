@@ -27,9 +27,9 @@ from codex_mcp.relay.liveness import Check, Liveness
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.relay.stream import RelayStream
 from codex_mcp.relay.stream_driver import SUSPENDED_SECONDS, StreamDriver
-from codex_mcp.rpc.channel import FrameKind
+from codex_mcp.rpc.channel import FrameKind, Receiving
 from codex_mcp.rpc.inbox import Inbox
-from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
+from codex_mcp.transports.websockets.dialled import DialledSocket, HandshakeRefused, dial
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ async def _handshake(socket: DialledSocket, stream_id: str) -> tuple[bytes, Sequ
     raise RelayError("the rendezvous closed the connection")
 
 
-class RelayChannel:
+class RelayChannel(Receiving):
     """Whole messages over one stream, as a `Channel`."""
 
     def __init__(self, address: RelayAddress, registration_id: str, stream: RelayStream, socket: DialledSocket) -> None:

@@ -40,6 +40,7 @@ from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Method, Services
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.rpc.watermark import Watermark
+from codex_mcp.transports.websockets.socket import SocketListener
 from codex_mcp.wire.exec.protocol import Initialize, Initialized
 from codex_mcp.wire.jsonrpc import Id, Notification, Request
 
@@ -72,24 +73,12 @@ class ClientTransport(Protocol):
         """Write what is queued, then close."""
 
 
-class StreamListener(Protocol):
-    """What a stream's messages are for: a client's connection, or a passage to another exec-server."""
-
-    def frame_received(self, frame: bytes) -> None: ...
-
-    def pause_writing(self) -> None: ...
-
-    def resume_writing(self) -> None: ...
-
-    def connection_lost(self) -> None: ...
-
-
 class StreamServer(Protocol):
     """Serves the harnesses: an exec-server, or a forwarder to one."""
 
     def is_full(self) -> bool: ...
 
-    def accept(self, transport: ClientTransport) -> StreamListener: ...
+    def accept(self, transport: ClientTransport) -> SocketListener: ...
 
 
 class Owner(Protocol):

@@ -7,7 +7,7 @@ import fcntl
 import ipaddress
 import os
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack, suppress
 from typing import IO, Any, Final
 from urllib.parse import urlsplit
@@ -27,9 +27,9 @@ from codex_mcp.execserver.connection import ClientTransport, Connection, StreamS
 from codex_mcp.execserver.launch import login_entry, own_children
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
-from codex_mcp.rpc.channel import UnreadableFrame
+from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
-from codex_mcp.transports.websocket import Endpoint, listen
+from codex_mcp.transports.websockets.accepted import Endpoint, listen
 from codex_mcp.wire.exec.protocol import Capabilities, EnvironmentInfo, Shell
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -235,32 +235,22 @@ def stop_when_stdin_ends(stop: asyncio.Event) -> None:
 
 async def _serve_stdio(server: Server, stdin: IO[bytes], stdout: IO[bytes], stop: asyncio.Event) -> None:
     channel = await open_stdio(stdin, stdout, MAX_LINE_BYTES)
-    transport = StdioTransport(channel, server.accept)
-    connection = transport.connection
-
-    async def read() -> None:
-        while frames := await channel.receive():
-            for frame in frames:
-                if isinstance(frame, UnreadableFrame):
-                    connection.unreadable_received(frame.reason)
-                elif isinstance(frame, bytes):
-                    connection.frame_received(frame)
-            if not await transport.may_read():
-                break
-        stop.set()
-
+    transport = StdioTransport(channel, server.accept, stop)
     tasks = TaskSet()
-    tasks.spawn(read(), name="stdin")
+    tasks.spawn(channel.read(transport), name="stdin")
     await stop.wait()
     await tasks.aclose()
     await transport.aclose()
-    await connection.aclose()
+    await transport.connection.aclose()
 
 
 class StdioTransport:
     peer = "stdio"
 
-    def __init__(self, channel: StdioChannel, accept: Callable[[ClientTransport], Connection]) -> None:
+    def __init__(
+        self, channel: StdioChannel, accept: Callable[[ClientTransport], Connection], stop: asyncio.Event
+    ) -> None:
+        self._stop = stop
         self._may_read = asyncio.Event()
         self._may_read.set()
         self._is_dropped = False
@@ -270,10 +260,17 @@ class StdioTransport:
         self._is_full = False
         self.connection = accept(self)
 
-    async def may_read(self) -> bool:
-        """Wait until the next message may be read; False if the client was dropped."""
-        await self._may_read.wait()
-        return not self._is_dropped
+    def frame_received(self, frame: Frame) -> Awaitable[object] | None:
+        if self._is_dropped:
+            return None
+        if isinstance(frame, UnreadableFrame):
+            self.connection.unreadable_received(frame.reason)
+        elif isinstance(frame, bytes):
+            self.connection.frame_received(frame)
+        return None if self._may_read.is_set() else self._may_read.wait()
+
+    def connection_lost(self) -> None:
+        self._stop.set()
 
     def send(self, *parts: bytes) -> None:
         if self._is_dropped:
@@ -304,6 +301,7 @@ class StdioTransport:
         """Stop the server: it has no other client."""
         self._is_dropped = True
         self._may_read.set()
+        self._stop.set()
 
     async def aclose(self) -> None:
         await self._tasks.aclose()

@@ -95,12 +95,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
 def run_forward(arguments: argparse.Namespace, environment: Mapping[str, str]) -> None:
     """Register another exec-server and relay to it, until told to stop. Raises Refused for invalid flags."""
     # Only forwarding needs it.
-    from codex_mcp.execserver.remote.forward import Forwarder, destination  # noqa: PLC0415
+    from codex_mcp.execserver.remote.forward import forwarder  # noqa: PLC0415
 
     if arguments.connect is None or arguments.remote is None:
         raise Refused("cannot forward: give --connect ws://HOST:PORT, --remote URL and --environment-id ID")
     token_file = arguments.connect_token_file
-    forwarder = Forwarder(destination(arguments.connect, None if token_file is None else _read(token_file).decode()))
+    passages = forwarder(arguments.connect, None if token_file is None else _read(token_file).decode())
     run_remote = remote_mode(arguments, environment)
 
     async def forward() -> None:
@@ -109,9 +109,9 @@ def run_forward(arguments: argparse.Namespace, environment: Mapping[str, str]) -
             stop_when_stdin_ends(stop)
         with signals_handled(dict.fromkeys(STOP_SIGNALS, stop.set)):
             try:
-                await until_stopped(run_remote(forwarder), stop)
+                await until_stopped(run_remote(passages), stop)
             finally:
-                await forwarder.aclose()
+                await passages.aclose()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(forward())

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.disk.removal import remove_tree
+from codex_mcp.base.disk.trees import remove_tree
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import copy_regular, open_without_links
 from codex_mcp.base.git import position_of

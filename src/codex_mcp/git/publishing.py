@@ -8,17 +8,16 @@ agent's commits get a branch with another name.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.files import open_regular, opened
-from codex_mcp.base.locks import flocked
+from codex_mcp.base.files import opened
+from codex_mcp.base.locks import locked
 from codex_mcp.base.printable import foreign
 from codex_mcp.git import records
 from codex_mcp.git.agent_files import Told, told_in
@@ -71,7 +70,7 @@ def publish(worktree: Worktree) -> Published:
     """Set the branches of the user's repository to what the agent has committed. Raises GitFailed, OSError."""
     if not worktree.folder or worktree.state is not State.READY or not os.path.isdir(worktree.own_git):
         return Published(worktree)
-    with locked(worktree):
+    with locked(f"{worktree.server_git}/lock", LOCK_PATIENCE):  # one at a time, in all servers
         return _publish(records.read_record(worktree.record) or worktree)
 
 
@@ -79,17 +78,6 @@ def publish_from(root: str) -> tuple[str, ...]:
     """The same for the worktree with these files; warnings for the caller. Raises GitFailed, OSError."""
     worktree = records.read_record(os.path.dirname(root))
     return () if worktree is None or worktree.path != root else publish(worktree).warnings
-
-
-@contextlib.contextmanager
-def locked(worktree: Worktree) -> Iterator[None]:
-    """One at a time, in all servers. Raises OSError, TimeoutError."""
-    descriptor = open_regular(f"{worktree.server_git}/lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
-    try:
-        with flocked(descriptor, LOCK_PATIENCE):
-            yield
-    finally:
-        os.close(descriptor)
 
 
 def signature(told: Told) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_mcp.base.disk.removal import remove_tree
+from codex_mcp.base.disk.trees import remove_tree
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import write_whole
 from codex_mcp.base.printable import one_line

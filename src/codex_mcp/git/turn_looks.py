@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.git import position_of
+from codex_mcp.base.logs import Subject, stay_about
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.facts import FileChange
 from codex_mcp.git.start import StartPoint
@@ -65,15 +66,20 @@ class TurnLooks:
         """Where its checkout stood when it began; None outside of git."""
         return self._starts.get(turn)
 
-    def look(self, turn: object, base: str | None, looked: Looked) -> asyncio.Task[None] | None:
-        """Look at what has changed since the turn began, and, with a `base`, since that commit. None: no repository."""
+    def look(self, turn: object, subject: Subject, base: str | None, looked: Looked) -> asyncio.Task[None] | None:
+        """Its commands run no longer: look at what has changed since it began, and, with a `base`, since that commit.
+
+        None: no repository. The log says that it is about `subject`.
+        """
+        self._running.discard(turn)
         start = self._starts.get(turn)
         if start is None or self._is_closed:
             return None
         self._looked_at.add(turn)
-        return self._tasks.spawn(self._look(turn, start, base, looked), name=f"look at {start.position.root}")
+        return self._tasks.spawn(self._look(turn, start, subject, base, looked), name=f"look at {start.position.root}")
 
-    async def _look(self, turn: object, start: StartPoint, base: str | None, looked: Looked) -> None:
+    async def _look(self, turn: object, start: StartPoint, subject: Subject, base: str | None, looked: Looked) -> None:
+        stay_about(subject)  # the core's own task tells of the end, on behalf of nobody
         try:
             async with asyncio.timeout(PATIENCE):
                 files, work, warning = await in_thread(_seen, start, base, self._codex_home)

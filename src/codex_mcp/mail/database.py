@@ -20,6 +20,8 @@ TABLES: Final = (
     " writes INTEGER NOT NULL, due REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS delivery (agent TEXT, team TEXT, id TEXT, stage TEXT NOT NULL, offers INTEGER NOT NULL,"
     " PRIMARY KEY (team, agent, id)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS delivered (agent TEXT, team TEXT, id TEXT, stage TEXT NOT NULL, at REAL NOT NULL,"
+    " PRIMARY KEY (team, agent, id, stage)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS traffic (at REAL NOT NULL, agent TEXT NOT NULL, team TEXT NOT NULL,"
     " senders TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS notices (agent TEXT, team TEXT, at REAL NOT NULL, PRIMARY KEY (team, agent))"

@@ -80,18 +80,23 @@ def urgent_first(messages: Iterable[Message]) -> list[Message]:
     return sorted(messages, key=lambda message: not message.is_urgent)
 
 
-class NewMessage(Struct, frozen=True, kw_only=True):
+class Outgoing(Struct, frozen=True, kw_only=True):
+    """What is sent."""
+
+    text: str
+    summary: str | None = None
+    acknowledges: str | None = None
+    hops: int = 0
+    is_urgent: bool = False
+
+
+class NewMessage(Outgoing, frozen=True, kw_only=True):
     """A message to send. The ids are made of what the caller has drawn: a ULID and a random UUID."""
 
     id: str
     claude_id: str
     sender: Address
-    text: str
     sent_at: float
-    summary: str | None = None
-    acknowledges: str | None = None
-    hops: int = 0
-    is_urgent: bool = False
 
 
 def is_message(record: object) -> bool:

@@ -12,7 +12,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
@@ -23,12 +23,12 @@ from codex_mcp.mail.files.layout import Layout
 from codex_mcp.mail.files.rewriting import Rewrite, rewrite
 from codex_mcp.mail.files.versions import contents
 from codex_mcp.mail.inbox_file import Inboxes
-from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
+from codex_mcp.mail.message import Inbox, Message, NewMessage, Outgoing, record_of
 from codex_mcp.mail.outbox import Outbox
 from codex_mcp.mail.owners import has_ended
 from codex_mcp.mail.registration import NewMember, Owner, owners_in, registered
 from codex_mcp.mail.retention import Retention
-from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage, UnknownRecipient, check_text, listed
+from codex_mcp.mail.store_types import Delivered, UnknownMessage, UnknownRecipient, check_text, listed
 from codex_mcp.mail.team_config import NO_TEAM, TeamConfig, config_in
 from codex_mcp.mail.ulid import RANDOM_BYTES, ulid
 
@@ -76,12 +76,8 @@ class MailStore:
             id=ulid(now, os.urandom(RANDOM_BYTES)),
             claude_id=str(uuid.uuid4()),
             sender=checked(sender),
-            text=mail.text,
             sent_at=now,
-            summary=mail.summary,
-            acknowledges=mail.acknowledges,
-            hops=mail.hops,
-            is_urgent=mail.is_urgent,
+            **asdict(mail),
         )
         await self._write(to, message.id, record_of(message), is_rechecked=is_rechecked)
         return Delivered(to, message.id)

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import NotFound, Refused
 from codex_mcp.mail.address import Address
 
 LARGEST: Final = 2**20
@@ -16,22 +16,12 @@ SHOWN_NAMES: Final = 30
 """Names in an error."""
 
 
-class UnknownRecipient(Refused):
+class UnknownRecipient(NotFound):
     """The team has no such agent, or there is no such team."""
 
 
-class UnknownMessage(Refused):
+class UnknownMessage(NotFound):
     """The inbox has no message with this id."""
-
-
-class Outgoing(Struct, frozen=True, kw_only=True):
-    """What is sent."""
-
-    text: str
-    summary: str | None = None
-    acknowledges: str | None = None
-    hops: int = 0
-    is_urgent: bool = False
 
 
 class Delivered(Struct, frozen=True):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from codex_mcp.base.futures import Waiter
 from codex_mcp.mcp.known_clients import asks_for_events, known_client
 from codex_mcp.rpc.errors import request_failed
-from codex_mcp.rpc.peer import Peer, PendingCall
+from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -20,6 +20,19 @@ CAPABILITY_FOR: Final = {
     "sampling/createMessage": "sampling",
 }
 """The requests that a client may get, and the capability that it must have declared."""
+
+
+class Outlet(Protocol):
+    """Where what is said to a client goes: its peer, or one that passes it on to another server's client."""
+
+    def notify(self, method: str, params: object = UNSET, about: Id | None = None) -> None:
+        """Send a notification."""
+
+    def start(self, method: str, params: object, about: Id | None = None) -> PendingCall:
+        """Send a request."""
+
+    def forget(self, pending: PendingCall) -> None:
+        """Stop waiting for its answer."""
 
 
 class Reach(Protocol):
@@ -32,7 +45,7 @@ class Reach(Protocol):
 class Client:
     """The other end of a connection. It may call tools before it has introduced itself."""
 
-    def __init__(self, peer: Peer, reach: Reach | None = None) -> None:
+    def __init__(self, peer: Outlet, reach: Reach | None = None) -> None:
         """`reach` is None for a client with a single connection."""
         self._peer = peer
         self.notify = peer.notify
@@ -45,17 +58,22 @@ class Client:
         """It cannot be asked: its call is answered `input_required`, and its next request brings the answers."""
 
     def introduce(
-        self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object], revision: str = mcp.REVISIONS[0]
+        self,
+        info: mcp.ClientInfo | None,
+        capabilities: Mapping[str, object],
+        revision: str = mcp.REVISIONS[0],
+        *,
+        is_stateless: bool = False,
     ) -> None:
         self.info = info
         self.capabilities = capabilities
         self.revision = revision
+        self.is_stateless = is_stateless
 
     def stateless(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object], revision: str) -> Client:
         """The same client, as it describes itself in one stateless request."""
         client = Client(self._peer, self._reach)
-        client.introduce(info, capabilities, revision)
-        client.is_stateless = True
+        client.introduce(info, capabilities, revision, is_stateless=True)
         return client
 
     @property

@@ -20,6 +20,7 @@ from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.eras import Era, Handshake, OutOfRules, Stateless, era_of
 from codex_mcp.mcp.method_rows import cache_hints, is_in_era
 from codex_mcp.mcp.schema import catalogue
+from codex_mcp.mcp.schema.results import ToolResult
 from codex_mcp.mcp.session import LOGGED_CHARS, Session
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.wire import mcp
@@ -132,6 +133,8 @@ async def _stateless_later(method: str, answer: Coroutine[Any, Any, object]) -> 
 
 
 def _stateless(method: str, answer: object) -> object:
+    if isinstance(answer, ToolResult):
+        answer = answer.fields()
     if not isinstance(answer, dict):
         return answer
     return {"resultType": "complete", **cache_hints(method), **answer}

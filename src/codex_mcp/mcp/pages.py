@@ -17,7 +17,7 @@ class Pages(Protocol):
     def opened(self, access: AccessControl, address: str) -> None:
         """The server listens at this address from now on, and admits whom `access` admits."""
 
-    def sign_in(self, person: str, *, view: bool) -> tuple[str, float]:
+    def sign_in(self, person: str, *, view: bool, writes_as: str = "") -> tuple[str, float]:
         """A link that signs this person in, who is the user of the server, and the seconds for which it works."""
 
     async def serve(self, http: HttpExchange) -> None:

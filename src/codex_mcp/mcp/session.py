@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
@@ -14,14 +16,17 @@ from msgspec import Struct
 from codex_mcp.base.logs import Subject, about_only, stay_about
 from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.mcp.callers import Callers, Who
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.calls.cancellable import CancellableRequest
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
-from codex_mcp.mcp.client import Client, Reach
+from codex_mcp.mcp.client import Client, Outlet, Reach
 from codex_mcp.mcp.known_clients import is_time_out
 from codex_mcp.mcp.roots import SessionRoots
 from codex_mcp.mcp.schema.catalogue import CODEX_WAIT
-from codex_mcp.rpc.peer import Peer
+from codex_mcp.mcp.schema.results import ToolResult
+from codex_mcp.mcp.subscriber import Subscriber
+from codex_mcp.rpc.peer import call_once_answered
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -63,27 +68,8 @@ class ToolBox(Protocol):
     limits: LearnedLimits
     """How long clients wait."""
 
-
-class Subscriber:
-    """A subscription to changes."""
-
-    def __init__(self, client: Client, wanted: mcp.Wanted) -> None:
-        self.client = client
-        self.wanted = wanted
-        self.ended = asyncio.Event()
-        self._at_end: list[Callable[[], None]] = []
-
-    def accept(self, wanted: mcp.Wanted) -> None:
-        """These changes will be reported."""
-        self.wanted = wanted
-
-    def at_end(self, clean_up: Callable[[], None]) -> None:
-        """Call this when the subscription ends. It must not raise."""
-        self._at_end.append(clean_up)
-
-    def release(self) -> None:
-        while self._at_end:
-            self._at_end.pop()()
+    callers: Callers
+    """Who they are."""
 
 
 Prepare: TypeAlias = Callable[[Subscriber], Awaitable[mcp.Wanted]]
@@ -104,6 +90,8 @@ class SessionOrigin(Struct, frozen=True):
     """Whether it may change the server for everyone, at this moment."""
     is_local: bool = False
     """The client has started the server and shares its user."""
+    is_forwarded: bool = False
+    """Its client is connected to another server, which forwards its requests."""
     is_unread: Callable[[Id], bool] = lambda _: False
     """Whether the transport knows that the answer to this request was not read."""
 
@@ -111,12 +99,15 @@ class SessionOrigin(Struct, frozen=True):
 ON_STDIO: Final = SessionOrigin(administers=lambda: True, is_local=True)
 
 
+_numbers = itertools.count(1)
+
+
 class Session:
     """A client and its calls."""
 
     def __init__(
         self,
-        peer: Peer,
+        peer: Outlet,
         tools: ToolBox,
         settings: CallSettings,
         origin: SessionOrigin = ON_STDIO,
@@ -127,7 +118,9 @@ class Session:
         """For the log and for traces. It gives access to nothing."""
         self.principal = origin.principal
         self.subject = Subject(self.id, account(self.principal))
+        self.number = next(_numbers)
         self.is_local = origin.is_local
+        self.is_forwarded = origin.is_forwarded
         self.may_administer = origin.administers
         self._is_unread = origin.is_unread
         self.caller = origin.caller or self.id
@@ -139,6 +132,7 @@ class Session:
         self._requests: dict[Id, CancellableRequest] = {}
         self._on_shutdown = on_shutdown
         self._at_close: list[Callable[[], None]] = []
+        self._counted_as: Who | None = None
         self.is_final = False
         """Its client has ended it for good: it will not be opened again."""
         self._parts: dict[type[Any], Any] = {}
@@ -161,34 +155,62 @@ class Session:
         """Take note of who the client is, and start the core, which it will need soon."""
         self.client.introduce(params.client_info, params.capabilities, mcp.negotiated(params.protocol_version))
         info = params.client_info
+        self.counts_as(info)
         said = (info.name, info.version, params.protocol_version)
         with about_only(self.subject):
             logger.info("client %s %s asks for MCP %s", *(text[:LOGGED_CHARS] for text in said))
         # Later, because the client waits for the answer to this first.
         asyncio.get_running_loop().call_soon(self._tools.warm_up)
 
+    def counts_as(self, info: mcp.ClientInfo) -> None:
+        """List it among the clients of the server until it is closed, under the name that it has now."""
+        callers, before = self._tools.callers, self._counted_as
+        if before is None:
+            self.at_close(self._counts_no_more)
+        else:
+            callers.closed(before)
+        self._counted_as = self._who(info)
+        callers.opened(self._counted_as)
+
+    def _counts_no_more(self) -> None:
+        assert self._counted_as is not None
+        self._tools.callers.closed(self._counted_as)
+        self._counted_as = None
+
+    def _who(self, info: mcp.ClientInfo) -> Who:
+        return Who(self.principal, info.name, info.version)
+
     def shut_down(self) -> None:
         """End the session and its calls, once this request is answered."""
         logger.info("the client asks to end the session")
         if self._on_shutdown is not None:
-            asyncio.get_running_loop().call_soon(self._on_shutdown)
+            call_once_answered(self._on_shutdown)
 
     def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> object:
         """Answer a call at once, without a task of its own, or begin it; from then on it can be cancelled."""
         subject = self.subject._replace(request=str(request_id)[:LOGGED_CHARS])
-        name = params.name[:LOGGED_CHARS]
-        if params.name == CODEX_WAIT.name:
+        if params.name == CODEX_WAIT.name and params.meta.part is None:
             for earlier in self._calls.values():
                 earlier.news_wanted(params)
+        if client.is_stateless and client.info is not None and not self.is_forwarded:
+            self._tools.callers.called(self._who(client.info), time.monotonic())
         answer = self._tools.answer_at_once(params, self.principal, self.caller)
         if answer is not None:
             with about_only(subject):
-                logger.info("call of %s %s", name, ending_of(answer))
+                logger.info("call of %s %s", params.name[:LOGGED_CHARS], ending_of(answer))
             return answer
-        with about_only(subject):
-            logger.info("call of %s", name)
         root = partial(self.root, client, request_id)
-        request = CallRequest(request_id, params, subject, self.caller, root, self.is_local, self.principal)
+        request = CallRequest(
+            id=request_id,
+            params=params,
+            subject=subject,
+            caller=self.caller,
+            root=root,
+            is_local=self.is_local,
+            principal=self.principal,
+            session=self,
+            is_forwarded=self.is_forwarded,
+        )
         call = Call(client, request, self._settings, self._tools.limits)
         self._calls[request_id] = call
         return self._run(call)
@@ -196,6 +218,7 @@ class Session:
     async def _run(self, call: Call) -> object:
         name = call.params.name[:LOGGED_CHARS]
         stay_about(call.subject)
+        logger.info("call of %s", name)
         ending = "ended"
         try:
             result = await self._tools.run(call)
@@ -357,10 +380,8 @@ class Session:
 
 def ending_of(result: object) -> str:
     """How a call ended, in a word or two for the log."""
-    if not isinstance(result, dict):
+    if not isinstance(result, ToolResult):
         return "ended"
-    structured = result.get("structuredContent")
-    status = structured.get("status") if isinstance(structured, dict) else None
-    if isinstance(status, str):
-        return f"ended: {status}"
-    return "ended with an error" if result.get("isError") else "ended"
+    if result.status:
+        return f"ended: {result.status}"
+    return "ended with an error" if result.is_error else "ended"

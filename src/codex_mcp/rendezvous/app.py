@@ -76,10 +76,8 @@ class RendezvousApp:
         self._is_stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._http(HttpExchange(scope, receive, send))
-        elif scope["type"] == "websocket":
-            await self._socket(scope, receive, send)
+        http = HttpExchange(scope, receive, send)
+        await (self._socket(http) if http.offers_socket else self._http(http))
 
     def stop(self) -> None:
         """Refuse new work."""
@@ -151,19 +149,17 @@ class RendezvousApp:
             case _:
                 return self._registry.connect(asking, _decoded(body, Connect))
 
-    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await receive()  # websocket.connect
-        found = SOCKET.fullmatch(scope["path"])
+    async def _socket(self, http: HttpExchange) -> None:
+        found = SOCKET.fullmatch(http.path)
         try:
             if found is None:
                 raise RegistryError(404, "not_found", "no such socket")
             serve = self._relay.serve_executor if found[1] == "executor" else self._relay.serve_harness
-            await serve(found[2], scope, receive, send)
+            await serve(found[2], http)
         except RegistryError as exc:
             # A 4xx tells an executor to register again.
             logger.info("refused a relay socket: %s", exc)
-            await send({"type": "websocket.http.response.start", "status": exc.status, "headers": [JSON]})
-            await send({"type": "websocket.http.response.body", "body": msgspec.json.encode(_failed(exc))})
+            await http.respond(exc.status, msgspec.json.encode(_failed(exc)), JSON)
 
 
 def _failed(exc: RegistryError) -> Failed:

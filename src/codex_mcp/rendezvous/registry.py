@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.relay.bodies import (
     OFFLINE,
@@ -63,6 +64,8 @@ class _Environment(Struct):
     registration: Registration
     fingerprint: str
     seen_at: float
+    connected: Registration | None = None
+    """Whose executor is connected, or was last."""
 
 
 class Asking(Struct, frozen=True):
@@ -102,7 +105,7 @@ class Registry:
         )
         known = self._environments.get(asking.environment_id)
         if known is None or not self._is_online(known):
-            self._environments[asking.environment_id] = _Environment(registration, fingerprint, asking.now)
+            self._note(registration, fingerprint, asking.now)
         url = f"{asking.base}/relay/executor/{signed(self._key, registration)}"
         return Registered(asking.environment_id, url, PROFILE, new_id)
 
@@ -120,10 +123,19 @@ class Registry:
                 if self._is_online(known):
                     raise RegistryError(403, SUPERSEDED, "another executor has taken its place")
                 raise RegistryError(403, "forbidden", "another executor was registered since; register again")
-        self._environments[registration.environment_id] = _Environment(
-            registration, _fingerprint(registration.key), now
-        )
+        self._note(registration, _fingerprint(registration.key), now)
         return registration
+
+    def _note(self, registration: Registration, fingerprint: str, now: float) -> None:
+        known = self._environments.get(registration.environment_id)
+        connected = None if known is None else known.connected
+        self._environments[registration.environment_id] = _Environment(registration, fingerprint, now, connected)
+
+    def executor_connected(self, registration: Registration) -> Registration:
+        """Its socket is open. Return whose executor was connected last; it may be the same."""
+        known = self._environments[registration.environment_id]
+        self._environments[registration.environment_id] = replace(known, connected=registration)
+        return known.connected or registration
 
     def executor_left(self, registration: Registration, now: float) -> None:
         known = self._environments.get(registration.environment_id)
@@ -179,8 +191,10 @@ class Registry:
     def may_still_reach(self, ticket: HarnessTicket) -> bool:
         return self._grant(ticket.principal).may_reach(ticket.environment_id)
 
-    def may_still_register(self, registration: Registration) -> bool:
-        return self._grant(registration.principal).may_register(registration.environment_id)
+    def revoked(self) -> list[Registration]:
+        """Executors that may be connected, and may no longer register."""
+        connected = [each.connected for each in self._environments.values() if each.connected is not None]
+        return [each for each in connected if not self._grant(each.principal).may_register(each.environment_id)]
 
     def listed(self, principal: str, streams: Mapping[str, int]) -> list[EnvironmentEntry]:
         """What this principal may see: its own environments, and those that it may reach."""
@@ -199,16 +213,13 @@ class Registry:
             if each.registration.principal == principal or grant.may_reach(environment_id)
         ]
 
-    def expire(self, now: float) -> list[str]:
-        """Forget environments whose executor has been away for long; return their ids."""
-        old = [
-            environment_id
+    def expire(self, now: float) -> None:
+        """Forget environments whose executor has been away for long."""
+        self._environments = {
+            environment_id: each
             for environment_id, each in self._environments.items()
-            if not self._is_online(each) and now - each.seen_at > FORGOTTEN_AFTER
-        ]
-        for environment_id in old:
-            del self._environments[environment_id]
-        return old
+            if self._is_online(each) or now - each.seen_at <= FORGOTTEN_AFTER
+        }
 
     def online(self) -> int:
         return sum(map(self._is_online, self._environments.values()))

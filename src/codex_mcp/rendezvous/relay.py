@@ -7,18 +7,33 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from codex_mcp.relay.errors import RelayError
+from codex_mcp.relay.frames import MAX_FRAME_BYTES
 from codex_mcp.rendezvous.audit import RelayAudit
 from codex_mcp.rendezvous.metrics import Metrics
 from codex_mcp.rendezvous.registry import Registry, RegistryError
-from codex_mcp.rendezvous.relay_socket import REFUSED, RESTARTING, REVOKED, SUPERSEDED, RelaySocket
+from codex_mcp.rendezvous.relay_socket import ENOUGH, REFUSED, RESTARTING, REVOKED, SUPERSEDED, RelaySocket
 from codex_mcp.rendezvous.routes import Outgoing, Routes, StreamOwner
 from codex_mcp.rendezvous.tickets import HarnessTicket, Registration
-from codex_mcp.transports.direct_socket import DIRECT
-from codex_mcp.transports.http import CONNECTION, Receive, Scope, Send
+from codex_mcp.transports.http import HttpExchange
+from codex_mcp.transports.websockets.socket import SocketRules
 
 logger = logging.getLogger(__name__)
+
+STALL_SECONDS: Final = 60.0
+"""A client that reads nothing for so long is cut off."""
+
+RULES: Final = SocketRules(
+    is_binary=True,
+    room=(ENOUGH, ENOUGH // 4),
+    pong_patience=60.0,
+    stall_timeout=STALL_SECONDS,
+    counts_unsent=True,
+    message_bytes=MAX_FRAME_BYTES,
+)
+"""Pings as at both ends of Codex's own relay."""
 
 CROWDED = "you have too many connections, and all are in use; close one, or try again later"
 
@@ -30,40 +45,40 @@ class Relay:
         self._registry = registry
         self._audit = audit
         self._sockets: dict[int, RelaySocket] = {}
-        self._last: dict[str, Registration] = {}
-        """By environment: the registration whose executor is connected, or was last."""
         self._harnesses: dict[RelaySocket, HarnessTicket] = {}
         self._numbers = itertools.count(1)
         self._is_closing = False
 
-    async def serve_executor(self, signed: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve_executor(self, signed: str, http: HttpExchange) -> None:
         """Raises RegistryError before the socket is accepted."""
         self._check_open()
         registration = self._registry.executor_arrived(signed, time.time())
-        socket = await self._accept(registration.principal, scope, send)
-        environment_id = registration.environment_id
-        last = self._last.get(environment_id, registration)
+        if (socket := self._accept(registration.principal, http)) is None:
+            return
+        last = self._registry.executor_connected(registration)
         if (earlier := self._executor(last.id)) is not None:
             earlier.close(SUPERSEDED)
             self._send(self.routes.executor_left(last.id, earlier.number, time.monotonic()))
         if last.id != registration.id:
             self._send(self.routes.abandoned(last.id))
-        self._last[environment_id] = registration
         self.routes.executor_arrived(registration.id, socket.number)
-        self._audit.note("executor_connected", registration.principal, environment_id, registration=registration.id)
+        self._audit.note(
+            "executor_connected", registration.principal, registration.environment_id, registration=registration.id
+        )
         try:
             socket.begin(partial(self._from_executor, registration.id))
-            await self._wait_for_end(receive)
+            await socket.ended
         finally:
             if self._executor(registration.id) is socket:
                 self._executor_left(socket, registration)
             self._gone(socket)
 
-    async def serve_harness(self, signed: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve_harness(self, signed: str, http: HttpExchange) -> None:
         """Raises RegistryError before the socket is accepted."""
         self._check_open()
         ticket = self._registry.harness_arrived(signed, time.time())
-        socket = await self._accept(ticket.principal, scope, send)
+        if (socket := self._accept(ticket.principal, http)) is None:
+            return
         self._harnesses[socket] = ticket
         self.routes.harness_arrived(
             socket.number, ticket.registration_id, StreamOwner(ticket.principal, ticket.fingerprint)
@@ -71,7 +86,7 @@ class Relay:
         try:
             socket.begin(partial(self._from_harness, socket, ticket.registration_id))
             self._slow_down(ticket.registration_id)
-            await self._wait_for_end(receive)
+            await socket.ended
         finally:
             del self._harnesses[socket]
             self._send(self.routes.harness_left(socket.number, time.monotonic()))
@@ -79,17 +94,15 @@ class Relay:
 
     def check_grants(self) -> None:
         """The token file has changed: close what is no longer allowed."""
-        for registration in self._last.values():
-            executor = self._executor(registration.id)
-            if executor is not None and not self._registry.may_still_register(registration):
+        for registration in self._registry.revoked():
+            if (executor := self._executor(registration.id)) is not None:
                 executor.close(REVOKED)
         for socket, ticket in self._harnesses.items():
             if not self._registry.may_still_reach(ticket):
                 socket.close(REVOKED)
 
     def expire(self) -> None:
-        for environment_id in self._registry.expire(time.time()):
-            self._last.pop(environment_id, None)
+        self._registry.expire(time.time())
         self._send(self.routes.expire(time.monotonic()))
 
     def close_all(self) -> None:
@@ -105,13 +118,13 @@ class Relay:
         if self._is_closing:
             raise RegistryError(503, "stopping", "the rendezvous stops; try again in a moment")
 
-    async def _accept(self, principal: str, scope: Scope, send: Send) -> RelaySocket:
-        connection = scope.get(CONNECTION)
-        if connection is not None and not connection.admitted(principal):
+    def _accept(self, principal: str, http: HttpExchange) -> RelaySocket | None:
+        """None: the client is gone, or has not asked for a socket correctly."""
+        if http.connection is not None and not http.connection.admitted(principal):
             raise RegistryError(503, "crowded", CROWDED)
-        await send({"type": "websocket.accept"})
-        socket = RelaySocket(next(self._numbers), scope[DIRECT])
-        self._sockets[socket.number] = socket
+        socket = http.accept(RULES, partial(RelaySocket, next(self._numbers)))
+        if socket is not None:
+            self._sockets[socket.number] = socket
         return socket
 
     def _from_executor(self, registration_id: str, frame: bytes) -> None:
@@ -138,11 +151,6 @@ class Relay:
 
     def _executor(self, registration_id: str) -> RelaySocket | None:
         return self._sockets.get(self.routes.executor_socket(registration_id) or 0)
-
-    async def _wait_for_end(self, receive: Receive) -> None:
-        """Wait until the socket is closed. Text is not part of the protocol and is skipped."""
-        while (await receive())["type"] == "websocket.receive":
-            self.metrics.unreadable += 1
 
     def _send(self, outgoing: Sequence[Outgoing]) -> None:
         for each in outgoing:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.transports.direct_socket import DirectSocket
+from codex_mcp.base.futures import resolve
+from codex_mcp.transports.websockets.socket import Socket
 
 MAX_WAITING: Final = 16 * 1024 * 1024
 """Bytes for one socket. Executors of ours stop after 1 MiB without an acknowledgement; Codex 0.166.0 never stops."""
@@ -21,9 +23,10 @@ RESTARTING: Final = (1012, "the rendezvous stops")
 
 
 class RelaySocket:
-    def __init__(self, number: int, direct: DirectSocket) -> None:
+    def __init__(self, number: int, socket: Socket) -> None:
         self.number = number
-        self._direct = direct
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._socket = socket
         self._received: Callable[[bytes], None] | None = None
         self._is_closing = False
         self._has_room = True
@@ -31,28 +34,32 @@ class RelaySocket:
         """Are not read until there is room."""
 
     def begin(self, received: Callable[[bytes], None]) -> None:
-        """Read, after the accept."""
+        """What comes from now on goes there. Nobody may send before."""
         self._received = received
-        self._direct.deliver_to(self, ENOUGH)
 
-    def message_received(self, message: bytes) -> None:
+    def frame_received(self, frame: bytes) -> None:
         if self._received is not None:
-            self._received(message)
+            self._received(frame)
 
-    def room_changed(self, *, has_room: bool) -> None:
-        self._has_room = has_room
-        if has_room:
-            senders, self._senders = self._senders, {}
-            for sender in senders:
-                sender._direct.release()
+    def pause_writing(self) -> None:
+        self._has_room = False
+
+    def resume_writing(self) -> None:
+        self._has_room = True
+        senders, self._senders = self._senders, {}
+        for sender in senders:
+            sender._socket.resume_reading()
+
+    def connection_lost(self) -> None:
+        resolve(self.ended, None)
 
     def put(self, frame: bytes) -> bool:
         """Send a frame; False if too many wait, and then it is not sent."""
         if self._is_closing:
             return True
-        if self._direct.unsent + len(frame) > MAX_WAITING or not self._direct.has_room_for(len(frame)):
+        if self._socket.unsent + len(frame) > MAX_WAITING or not self._socket.has_room_for(len(frame)):
             return False
-        self._direct.send_message(frame)
+        self._socket.send(frame)
         return True
 
     @property
@@ -62,16 +69,16 @@ class RelaySocket:
     def slow_down(self, sender: RelaySocket) -> None:
         """Do not read from this one while there is no room."""
         if self.is_full and sender not in self._senders:
-            sender._direct.hold()
+            sender._socket.pause_reading()
             self._senders[sender] = None
 
     def close(self, why: tuple[int, str]) -> None:
         """Send what is queued, then close."""
         self._is_closing = True
-        self._direct.close_with(*why)
-        self.room_changed(has_room=True)
+        self._socket.close(*why)
+        self.resume_writing()
 
     def abort(self) -> None:
         """Close at once: the other end does not read."""
         self.close(TOO_SLOW)
-        self._direct.abort()
+        self._socket.abort()

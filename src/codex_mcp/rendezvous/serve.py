@@ -17,26 +17,17 @@ from codex_mcp.access.peers import Peers
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.relay.frames import MAX_FRAME_BYTES
 from codex_mcp.rendezvous.access import TokenAccess
 from codex_mcp.rendezvous.app import RendezvousApp
 from codex_mcp.rendezvous.audit import RelayAudit
 from codex_mcp.rendezvous.registry import Registry
-from codex_mcp.rendezvous.relay import Relay
+from codex_mcp.rendezvous.relay import STALL_SECONDS, Relay
 from codex_mcp.rendezvous.routes import Routes
-from codex_mcp.transports.direct_socket import DirectSocket
 from codex_mcp.transports.first_bytes import start_tls_ourselves
 from codex_mcp.transports.web_limits import WebLimits
 from codex_mcp.transports.web_server import END_GRACE, listener, load_certificate, web_server
 
 logger = logging.getLogger(__name__)
-
-PING_INTERVAL: Final = 30.0
-PONG_PATIENCE: Final = 60.0
-"""Seconds, as at both ends of Codex's own relay."""
-
-STALL_SECONDS: Final = 60.0
-"""A client that reads nothing for so long is cut off."""
 
 CHECK_SECONDS: Final = 1.0
 """Between two looks at the token file and at streams whose end did not return."""
@@ -117,17 +108,7 @@ def _server(config: RendezvousConfig, app: RendezvousApp, peers: Peers) -> uvico
     # Its log lines contain the paths of sockets, which are secrets.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     limits = WebLimits(STALL_SECONDS, peers=peers)
-    server = web_server(
-        app,
-        limits,
-        DirectSocket,
-        ws_max_size=MAX_FRAME_BYTES,
-        ws_ping_interval=PING_INTERVAL,
-        ws_ping_timeout=PONG_PATIENCE,
-        ws_per_message_deflate=False,
-        ssl_certfile=config.tls_cert,
-        ssl_keyfile=config.tls_key,
-    )
+    server = web_server(app, limits, ssl_certfile=config.tls_cert, ssl_keyfile=config.tls_key)
     if why := load_certificate(server):
         raise Refused(f"cannot use the certificate {config.tls_cert} and the key {config.tls_key}: {why}")
     start_tls_ourselves(server.config, limits.connections)

@@ -5,7 +5,7 @@ A line on stdio, a message on a WebSocket or the body of a POST: the code above 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
@@ -34,9 +34,17 @@ class FrameKind(StrEnum):
     ANSWER = "answer"
 
 
+class Receiver(Protocol):
+    def frame_received(self, frame: Frame) -> Awaitable[object] | None:
+        """Take this frame. What is returned is awaited before the next one."""
+
+    def connection_lost(self) -> None:
+        """Nothing more will come."""
+
+
 class Channel(Protocol):
-    async def receive(self) -> Sequence[Frame]:
-        """Return the next frames, at least one; an empty sequence means the end."""
+    async def read(self, receiver: Receiver) -> None:
+        """Hand over each frame as it comes, until the end or until this is cancelled, and tell the receiver of it."""
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         """Queue one frame; it is discarded if the other side is gone.
@@ -49,3 +57,21 @@ class Channel(Protocol):
 
     async def aclose(self) -> None:
         """Send what is queued, then close. May be called twice."""
+
+
+class Receiving(Protocol):
+    """A channel whose frames wait in it until they are received."""
+
+    async def receive(self) -> Sequence[Frame]:
+        """Return the next frames, at least one; an empty sequence means the end."""
+
+    async def read(self, receiver: Receiver) -> None:
+        """See `Channel.read`."""
+        try:
+            while frames := await self.receive():
+                for frame in frames:
+                    if (pause := receiver.frame_received(frame)) is not None:
+                        await pause
+                del frames, frame  # they are not kept until the next ones come
+        finally:
+            receiver.connection_lost()

@@ -69,7 +69,11 @@ def decode(frame: bytes, *, version_required: bool = True) -> Message:
         # The decoder does not check Raw parts: a bad byte inside would surface later, as an error elsewhere.
         if not frame.isascii():
             frame.decode()
-        return _classify(_envelope.decode(frame), version_required=version_required)
+        envelope = _envelope.decode(frame)
+        params = NO_PARAMS if envelope.params == _NULL else envelope.params
+        if envelope.id is UNSET and not version_required and isinstance(envelope.method, str):  # most messages of Codex
+            return Notification(envelope.method, params)
+        return _classify(envelope, params, version_required=version_required)
     except msgspec.ValidationError:
         return Malformed(None, INVALID_REQUEST, _not_an_object(frame))
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
@@ -91,11 +95,8 @@ def _not_an_object(frame: bytes) -> str:
     return "Invalid Request: a message is a JSON object"
 
 
-def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
-    params = NO_PARAMS if envelope.params == _NULL else envelope.params
+def _classify(envelope: _Envelope, params: Raw, *, version_required: bool) -> Message:
     raw_id = envelope.id
-    if raw_id is UNSET and not version_required and isinstance(envelope.method, str):  # most messages of Codex
-        return Notification(envelope.method, params)
     message_id = raw_id if _is_id(raw_id) else None
     if version_required and envelope.jsonrpc != "2.0":
         return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')

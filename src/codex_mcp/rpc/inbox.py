@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from codex_mcp.base.futures import resolve
 from codex_mcp.rpc.watermark import Watermark
+
+MESSAGE_COST: Final = 64
+"""Bytes of memory for each message, besides its own: it may have one byte, or none."""
 
 
 class Inbox:
@@ -21,7 +25,7 @@ class Inbox:
 
     def add(self, messages: Sequence[bytes]) -> None:
         self._messages += messages
-        self._bytes += sum(map(len, messages))
+        self._bytes += sum(map(len, messages)) + MESSAGE_COST * len(messages)
         self._mark.level(self._bytes)
         resolve(self._news, None)
 

@@ -11,13 +11,14 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Raw, Struct
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc import codec
-from codex_mcp.rpc.channel import Channel, FrameKind, UnreadableFrame
+from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed
 from codex_mcp.rpc.state import Acceptance, OpenCalls
 from codex_mcp.wire.jsonrpc import (
@@ -52,6 +53,11 @@ class Handlers(Struct, frozen=True):
 
 
 Pace: TypeAlias = Callable[[], Awaitable[None]]
+
+
+async def no_pace() -> None:
+    """Nothing is held back: the other end sends little, or its channel holds it back."""
+
 
 PACED_FRAMES: Final = 64
 """Frames handled without a break: one read from a pipe can hold a thousand, which takes 50 ms."""
@@ -92,7 +98,7 @@ class Peer:
         handlers: Handlers,
         *,
         max_requests: int,
-        pace: Pace,
+        pace: Pace = no_pace,
         version_required: bool = True,
     ) -> None:
         """`pace` is awaited after every PACED_FRAMES frames or PACED_BYTES bytes; it can hold the reader back."""
@@ -103,30 +109,29 @@ class Peer:
         self._calls = OpenCalls(max_requests)
         self._answers: dict[Id, asyncio.Future[Raw]] = {}
         self._tasks = TaskSet()
+        self._unpaced_frames = self._unpaced_bytes = 0
 
     def __repr__(self) -> str:
         return f"<Peer {self._calls!r}>"
 
-    async def run(self) -> None:
+    def run(self) -> Coroutine[Any, Any, None]:
         """Serve until the other end is gone. Requests that still wait for an answer then fail with ConnectionLost."""
-        try:
-            count = size = 0
-            while frames := await self._channel.receive():
-                for frame in frames:
-                    count += 1
-                    if isinstance(frame, UnreadableFrame):
-                        self._unreadable_received(frame)
-                    elif isinstance(frame, bytes):
-                        size += len(frame)
-                        self.message_received(codec.decode(frame, version_required=self._version_required))
-                    else:
-                        self.message_received(frame)
-                    if count >= PACED_FRAMES or size >= PACED_BYTES:
-                        count = size = 0
-                        await self._pace()
-                del frames, frame  # they are not kept until the next ones come
-        finally:
-            self.connection_lost()
+        return self._channel.read(self)  # not awaited here: each message would pass through this call
+
+    def frame_received(self, frame: Frame) -> Awaitable[object] | None:
+        """Handle a frame now; the next one comes after what is returned."""
+        self._unpaced_frames += 1
+        if isinstance(frame, bytes):
+            self._unpaced_bytes += len(frame)
+            self.message_received(codec.decode(frame, version_required=self._version_required))
+        elif isinstance(frame, UnreadableFrame):
+            self._unreadable_received(frame)
+        else:
+            self.message_received(frame)
+        if self._unpaced_frames < PACED_FRAMES and self._unpaced_bytes < PACED_BYTES:
+            return None
+        self._unpaced_frames = self._unpaced_bytes = 0
+        return self._pace()
 
     def connection_lost(self) -> None:
         """No more answers will come: fail the requests that wait for one."""
@@ -168,10 +173,15 @@ class Peer:
     def stop_accepting(self) -> None:
         self._calls.stop_accepting()
 
+    def accept_up_to(self, requests: int) -> None:
+        """Accept so many open requests from now on."""
+        self._calls.accept_up_to(requests)
+
     async def aclose(self) -> None:
         """Cancel running requests, fail waiting ones, close the channel."""
         self._calls.stop_accepting()
         await self._tasks.aclose()
+        await asyncio.sleep(0)  # what has just ended is answered before the channel is closed
         self.connection_lost()
         await self._channel.aclose()
 
@@ -239,27 +249,18 @@ class Peer:
         except Exception as exc:  # noqa: BLE001  the one boundary around handlers
             outcome = error_for(exc, method)
         if inspect.iscoroutine(outcome):
-            work = outcome
-            finishing = self._tasks.spawn(self._finish(request_id, method, work), name=f"request {method}")
-            finishing.add_done_callback(lambda _: self._finished(request_id, method, work))
+            self._tasks.spawn(outcome, name=f"request {method}", ended=partial(self._ended, request_id, method))
         else:
             self._answer(request_id, method, outcome)
 
-    async def _finish(self, request_id: Id, method: str, work: Coroutine[Any, Any, object]) -> None:
-        try:
-            outcome = await work
-        except asyncio.CancelledError:
-            self._answer(request_id, method, STOPPED)
-            raise
-        except Exception as exc:  # noqa: BLE001  the same boundary, for coroutines
+    def _ended(self, request_id: Id, method: str, work: asyncio.Task[object]) -> None:
+        if work.cancelled():
+            outcome: object = STOPPED
+        elif (exc := work.exception()) is not None:
             outcome = error_for(exc, method)
+        else:
+            outcome = work.result()
         self._answer(request_id, method, outcome)
-
-    def _finished(self, request_id: Id, method: str, work: Coroutine[Any, Any, object]) -> None:
-        # Cancelled before its first step, `_finish` never ran at all.
-        if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
-            work.close()
-            self._answer(request_id, method, STOPPED)
 
     def _answer(self, request_id: Id, method: str, outcome: object) -> None:
         if not self._calls.answered(request_id):
@@ -277,7 +278,13 @@ def _encoded(message_id: Id, outcome: object) -> bytes:
     return codec.encode_response(message_id, outcome)
 
 
-def error_for(exc: Exception, method: str) -> ErrorObject:
+def call_once_answered(call: Callable[..., object], *args: object) -> None:
+    """For a handler: call this after its answer, which is sent in the pass of the event loop after its last step."""
+    loop = asyncio.get_running_loop()
+    loop.call_soon(loop.call_soon, call, *args)
+
+
+def error_for(exc: BaseException, method: str) -> ErrorObject:
     """The one place where exceptions become error answers. The text of an unexpected one is logged, not sent."""
     if isinstance(exc, RequestFailed):
         return exc.error

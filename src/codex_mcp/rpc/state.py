@@ -66,6 +66,9 @@ class OpenCalls:
         self._theirs.remove(message_id)
         return True
 
+    def accept_up_to(self, requests: int) -> None:
+        self.max_theirs = requests
+
     def stop_accepting(self) -> None:
         self.closing = True
 

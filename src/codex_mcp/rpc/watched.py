@@ -8,12 +8,14 @@ API key or token is never logged, not even to stderr; nor is an unreadable one t
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.logs import TRACE
 from codex_mcp.rpc import codec
-from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
+from codex_mcp.rpc.channel import Channel, Frame, FrameKind, Receiver, UnreadableFrame
 from codex_mcp.wire.jsonrpc import Id, Malformed, Message, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -45,11 +47,8 @@ class WatchedChannel:
         self._channel = channel
         self._far = far
 
-    async def receive(self) -> Sequence[Frame]:
-        frames = await self._channel.receive()
-        for frame in frames:
-            _log(f"from {self._far}", frame)
-        return frames
+    async def read(self, receiver: Receiver) -> None:
+        await self._channel.read(_Watched(receiver, self._far))
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         _log(f"to {self._far}", frame)
@@ -60,6 +59,18 @@ class WatchedChannel:
 
     async def aclose(self) -> None:
         await self._channel.aclose()
+
+
+class _Watched(Struct, frozen=True):
+    receiver: Receiver
+    far: str
+
+    def frame_received(self, frame: Frame) -> Awaitable[object] | None:
+        _log(f"from {self.far}", frame)
+        return self.receiver.frame_received(frame)
+
+    def connection_lost(self) -> None:
+        self.receiver.connection_lost()
 
 
 def _log(way: str, frame: Frame) -> None:

@@ -62,6 +62,7 @@ class Metadata(msgspec.Struct, frozen=True):
     """What Codex says about a request."""
 
     session_id: str = ""
+    turn_id: str = ""
 
 
 class RequestBody(msgspec.Struct, frozen=True):
@@ -70,6 +71,7 @@ class RequestBody(msgspec.Struct, frozen=True):
     model: str = ""
     input: str | list[InputItem] = ""
     tools: list[Tool] = []
+    stream: bool = False
     client_metadata: Metadata = Metadata()
 
 
@@ -89,8 +91,11 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """The outputs of that step's tools, joined."""
     tools: Mapping[str, str]
     """Name to type of every offered tool."""
+    is_streamed: bool = True
     session: str = ""
     """The id of the thread that led to this one, for a sub-agent; else the thread's own."""
+    turn: str = ""
+    """The id of the turn, if the client says it."""
 
 
 def call_id(response: str, step: int, number: int) -> str:
@@ -136,7 +141,9 @@ def _read(request: RequestBody, thread: str) -> ModelRequest:
         done=last + 1,
         output="\n".join(text for step, text in outputs if step == last),
         tools={tool.name: tool.type for tool in request.tools if tool.name},
+        is_streamed=request.stream,
         session=request.client_metadata.session_id or thread,
+        turn=request.client_metadata.turn_id,
     )
 
 

@@ -33,6 +33,7 @@ from codex_mcp.scripted_model.http import HttpRequest
 from codex_mcp.scripted_model.playing import FAILURES, Response, play
 from codex_mcp.scripted_model.request import ModelRequest, read_request
 from codex_mcp.scripted_model.script import Script
+from codex_mcp.scripted_model.whole import WholeAnswer
 
 HOST = "127.0.0.1"
 
@@ -70,6 +71,7 @@ class Counted(msgspec.Struct):
 
     session: str
     thread: str
+    turn: str
     scene: str
     tokens: int | None = None
     """None until all of the answer was sent: of a request that fails or is interrupted, nobody knows them."""
@@ -184,14 +186,17 @@ class ScriptedModel:
         self.requests.append(SeenRequest(told.thread, response.scene, request.headers, request.body))
         came, self._came = self._came, asyncio.Event()
         came.set()
-        counted = Counted(told.session, told.thread, response.scene)
+        counted = Counted(told.session, told.thread, told.turn, response.scene)
         self.counts.append(counted)
         self._count_failure(told, response)
-        is_sent = await self._perform(actions(response, told, secrets.token_hex(8)), response.headers, connection)
+        answering = connection if told.is_streamed else WholeAnswer(connection, told.model)
+        is_sent = await self._perform(actions(response, told, secrets.token_hex(8)), response.headers, answering)
         if is_sent and not _fails(response):
             counted.tokens = response.usage["input"] + response.usage["output"]
 
-    async def _perform(self, todo: Iterator[Action], headers: Mapping[str, str], connection: Connection) -> bool:
+    async def _perform(
+        self, todo: Iterator[Action], headers: Mapping[str, str], connection: Connection | WholeAnswer
+    ) -> bool:
         """Whether all of the answer was sent."""
         streaming = False
         for action in in_large_writes(todo):

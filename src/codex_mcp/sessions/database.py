@@ -60,30 +60,24 @@ class SessionDatabase(SmallDatabase):
                 rows = self._connection.execute("SELECT * FROM sessions").fetchall()
             self._close()
         if self._connection is None:
-            self._connection = self._open()
-            self._connection.executemany("INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?)", rows)
-        return self._connection
+            self._open()
+            super()._opened().executemany("INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?)", rows)
+        return super()._opened()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> None:
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with alone_while_opening(os.path.dirname(self._path)):
                 _remove_leftovers(self._path)
-                opened = _usable(self._path)
+                self._connection = _usable(self._path)
                 self._file = _file_at(self._path)
-                return opened
+                return
         except (sqlite().Error, OSError) as error:
             self.trouble = f"{IN_MEMORY}: {self._path} cannot be used ({error})"
             logger.warning("%s", self.trouble)
         self._file = None
-        database: sqlite3.Connection = sqlite().connect(":memory:", isolation_level=None)
-        database.execute(TABLE)
-        return database
-
-    def _close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        self._connection = sqlite().connect(":memory:", isolation_level=None)
+        super()._opened().execute(TABLE)
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

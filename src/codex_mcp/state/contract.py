@@ -4,11 +4,14 @@ Every write names its claim, except who owns a name. The store checks the claim'
 and raises `Fenced` if it is stale. Reads need no claim and may be out of date, so no decision may rest on a read alone.
 Every method may raise `Unavailable`.
 
+Texts are without NUL, which PostgreSQL does not store (`storable`).
+
 Positions in a journal are boundaries: position n has n entries before it, even if some of them were trimmed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
@@ -16,7 +19,9 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from codex_mcp.state.rows import Row
 
 TTL: Final = 10.0
 """Seconds of silence after which a node counts as dead. Fits into the 25 s after which clients of Codex give up."""
@@ -39,6 +44,11 @@ class Bounds(Struct, frozen=True):
     journal_kept: int = JOURNAL_KEPT
     requests_kept: int = REQUESTS_KEPT
     names_kept: int = NAMES_KEPT
+
+
+def storable(text: str) -> str:
+    """A text that others chose, as a store can keep it."""
+    return text if "\0" not in text else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 class Claim(Struct, frozen=True):
@@ -155,6 +165,15 @@ class Trimmed(Explained):
         self.start = start
 
 
+class NotEmpty(Explained):
+    """Rows of another store cannot be added to those that are there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This state has agents or servers already; rows of another one can only be put into an empty one."
+        )
+
+
 class Unavailable(Explained):
     """The store cannot be used now; it is unknown whether a write happened."""
 
@@ -266,6 +285,10 @@ class Store(Protocol):
         """How long a lease lasts here, and how much is kept."""
 
     @property
+    def spans_machines(self) -> bool:
+        """Whether nodes of other machines may use it. Their files are not here."""
+
+    @property
     def leases(self) -> Leases:
         """Living nodes and their claims."""
 
@@ -276,6 +299,18 @@ class Store(Protocol):
     @property
     def journal(self) -> Journal:
         """Ordered entries per thread."""
+
+    async def dump(self, write: Callable[[Row], None]) -> None:
+        """Give all that it keeps at one moment to `write`, in an order that only depends on what it is.
+
+        `write` may be called in another thread.
+        """
+
+    async def fill(self, rows: Iterable[Row]) -> None:
+        """Keep these rows, all or none. NotEmpty if there are some, or a node lives.
+
+        The rows may be read in another thread.
+        """
 
     async def aclose(self) -> None:
         """Leave and close. Calling it again is fine."""

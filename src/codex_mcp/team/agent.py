@@ -90,6 +90,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Older mail to its name is another principal's. Not in the registry."""
     worktree: str | None = None
     """The folder of its own worktree, if it has one. Not in the registry: its `cwd` is in it."""
+    host: str = ""
+    """The machine with its conversation and its folder. Not in the registry."""
     owner: Owner | None = None
     holder: Holder | None = None
     """The Codex that has, or after the loss of its server may have, the conversation open. Not in the registry."""
@@ -184,6 +186,11 @@ def oldest_inactive(agents: Iterable[Agent], kept: int) -> list[Agent]:
         (agent for agent in agents if not agent.is_active), key=lambda agent: (agent.last_active, agent.codex_id)
     )
     return resting[: max(0, len(resting) - kept)]
+
+
+def thread_of_none(thread_id: str) -> Agent:
+    """What is said of a thread that is no agent's, as that of a review."""
+    return Agent(codex_id=thread_id, identity="of a review", team="", cwd="", started_at=0.0, last_active=0.0)
 
 
 def names_of(agent: Agent) -> dict[str, object]:

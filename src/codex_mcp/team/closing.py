@@ -23,8 +23,7 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import current_subject
 from codex_mcp.base.settings.team import TeamSettings
-from codex_mcp.codex.core import TurnSpec
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event, TurnSpec
 from codex_mcp.git.worktree import Left
 from codex_mcp.state.contract import Fenced, LeaseLost, Unavailable
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus

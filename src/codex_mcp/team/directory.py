@@ -46,8 +46,11 @@ class Directory:
     async def find_record(self, reference: str, principal: str) -> Agent | None:
         """The newest agent of this principal with this codex_id, identity or thread id."""
         known = await self._read_all(principal)
-        known |= {member.agent.codex_id: member.record for member in self.roster.of(principal)}  # maybe not stored yet
-        found = (agent for agent in known.values() if reference in (agent.codex_id, agent.identity, agent.thread_id))
+        ours = self.roster.called(reference, principal)  # maybe not stored yet
+        for member in self.roster.of(principal):
+            known.pop(member.agent.codex_id, None)
+        found = [agent for agent in known.values() if reference in (agent.codex_id, agent.identity, agent.thread_id)]
+        found += [] if ours is None else [ours.record]
         return max(found, key=lambda agent: (agent.is_active, agent.last_active), default=None)
 
     async def find(self, reference: str, principal: str) -> Agent:
@@ -109,6 +112,27 @@ class Directory:
         owner = await self._session.store.leases.owner(agent.codex_id)
         return owner if owner is not None and owner.alive else None
 
+    async def run_elsewhere(self, references: Sequence[str], principal: str) -> refusals.RunElsewhere | None:
+        """The other living server that runs all agents of these names, if there is one. Waits for the session."""
+        await self._session.ready()
+        found: refusals.RunElsewhere | None = None
+        for reference in references:
+            agent = await self.find_record(plain_id(reference), principal)
+            owner = None if agent is None or not agent.is_active else await self.living_owner(agent)
+            if agent is None or owner is None or owner.id == self._session.owner.node:
+                return None
+            if found is not None and found.node.id != owner.id:
+                return None
+            found = refusals.RunElsewhere(agent, owner)
+        return found
+
+    async def others(self) -> list[Node]:
+        """The other living servers of the state; none before the session is open."""
+        if not self._session.is_open:
+            return []
+        own = self._session.owner.node
+        return [node for node in await self._session.store.leases.nodes() if node.alive and node.id != own]
+
     async def claim(self, codex_id: str) -> Claim:
         """Claim an agent for this server. Raises TeamRefused if another one runs it."""
         claim = await self._session.store.leases.claim(codex_id)
@@ -122,8 +146,8 @@ class Directory:
     async def identity_taken(self, identity: str, codex_id: str, principal: str) -> refusals.TeamRefused:
         agent = await self.find_record(codex_id, principal)
         owner = None if agent is None else agent.owner
-        is_ours = owner is None or owner.node == self._session.owner.node
-        return refusals.identity_taken(identity, agent, None if is_ours else owner)
+        is_near = owner is None or owner.host == self._session.owner.host  # its server answers calls that come here
+        return refusals.identity_taken(identity, agent, None if is_near else owner)
 
     def check_capacity(self, principal: str) -> None:
         """Refuse another agent if this principal has reached its limit. Raises TeamRefused."""

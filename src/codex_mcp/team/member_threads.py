@@ -44,7 +44,7 @@ class MemberThreads:
         if spec.fork is not None:
             # Codex keeps the instructions in the conversation, which name the other agent.
             given = context.without_block(given or "")
-            member.add_preface(f"{FORKED}\n{block}")
+            member.next_turn.add_preface(f"{FORKED}\n{block}")
         given = f"{given.rstrip()}\n\n{block}" if given else block
         spec = replace(spec, developer_instructions=given, tools=self._tools)
         self._attach(member, await self._threads.start(spec, agent.principal), spec)
@@ -62,9 +62,10 @@ class MemberThreads:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
             thread = await self._threads.start(replace(spec, tools=self._tools), agent.principal)
             if agent.turns:
-                has_summary = bool(member.notes.prefaces)
-                member.add_warning(context.lost_conversation(agent.identity, str(exc), has_summary=has_summary))
-            member.add_preface(NEW_THREAD)
+                has_summary = bool(member.next_turn.notes.prefaces)
+                warning = context.lost_conversation(agent.identity, str(exc), has_summary=has_summary)
+                member.next_turn.add_warning(warning)
+            member.next_turn.add_preface(NEW_THREAD)
         if thread is not member.thread:
             thread.open()
             self._attach(member, thread, spec)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import are_waiting
@@ -24,19 +27,29 @@ class Why(StrEnum):
     REQUEST_REUSED = "request_id_reused"
 
 
+class RunElsewhere(Struct, frozen=True):
+    agent: Agent
+    node: Node
+    """The other server that runs it."""
+
+
 class TeamRefused(Refused):
     """A call that the team refuses. `facts` are fields for programs, among them the names of the agent concerned."""
 
-    def __init__(self, why: Why, text: str, agent: Agent | None = None, **facts: object) -> None:
+    def __init__(
+        self, why: Why, text: str, agent: Agent | None = None, *, elsewhere: RunElsewhere | None = None, **facts: object
+    ) -> None:
+        """`elsewhere`: nothing was done, because the agent is run there; that server may do it."""
         super().__init__(text)
         self.why = why
+        self.elsewhere = elsewhere
         names = {} if agent is None else {"codex_id": agent.codex_id, "identity": agent.identity}
         self.facts: dict[str, object] = {**names, **facts}
 
 
 def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None = None) -> TeamRefused:
     """Another agent has the identity: `holder`, if the caller may know it, and the other server that runs it."""
-    facts: dict[str, object] = {"identity": identity}
+    facts: dict[str, Any] = {"identity": identity}
     if holder is None:
         text = f'The identity "{identity}" is taken by an agent of another user. Choose another one.'
     elif elsewhere is not None:
@@ -100,12 +113,36 @@ def too_many(limit: int) -> TeamRefused:
     return TeamRefused(Why.TOO_MANY, text, limit=limit)
 
 
-def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
+def owned_elsewhere(agent: Agent, node: Node, why: str = "", *, was_told: bool = False) -> TeamRefused:
+    """`why` that server did not answer, if it was asked. `was_told`: it may do what the call asks for."""
+    asked = f"It cannot be asked from here: {why}." if why else "Ask there."
+    if was_told:
+        wait = f'codex_wait {{"ids": ["{agent.codex_id}"]}}'
+        asked = f"It was asked, and did not answer: {why}. {wait} returns its answer."
     text = (
         f"Agent {agent.identity} ({agent.codex_id}) is run by another server, process {node.pid} on {node.host}. "
-        "Ask there; when that server ends, this one can take it over."
+        f"{asked} When that server ends, this one can take it over."
     )
-    return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, pid=node.pid, host=node.host)
+    elsewhere = None if why else RunElsewhere(agent, node)
+    return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, elsewhere=elsewhere, pid=node.pid, host=node.host)
+
+
+def on_another_machine(agent: Agent) -> TeamRefused:
+    text = (
+        f"Agent {agent.identity} ({agent.codex_id}) belongs to the machine {agent.host}: its conversation and its "
+        "folder are files there. Ask a server of that machine; any of them can resume it."
+    )
+    return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, host=agent.host)
+
+
+def ended_elsewhere(agent: Agent, node: Node) -> TeamRefused:
+    """That server has ended before it answered."""
+    text = (
+        f"The server that ran agent {agent.identity} ({agent.codex_id}), process {node.pid} on {node.host}, has ended "
+        "before it answered, and what the agent did has ended with it: how far it came is not known. "
+        "codex-reply continues the agent here."
+    )
+    return TeamRefused(Why.LOST, text, agent)
 
 
 def asked_elsewhere(asked: AskedElsewhere, why: str) -> TeamRefused:
@@ -114,7 +151,7 @@ def asked_elsewhere(asked: AskedElsewhere, why: str) -> TeamRefused:
     text = (
         f"Question {asked.id} was asked by agent {agent.identity} ({agent.codex_id}), which another server runs: "
         f"process {owner.pid} on {owner.host}. It could not be answered from here: {why}. Answer it there with "
-        "codex_approvals, or in a terminal with codex-mcp approvals."
+        "codex_approvals, or in a terminal with `codex-mcp approvals`."
     )
     return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, pid=owner.pid, host=owner.host)
 

@@ -67,7 +67,7 @@ class Requests:
         before = find_request(agent, request.id)
         if before is not None and before.arguments != request.arguments:
             raise refusals.request_reused(agent, request.id)
-        turn = None if member is None else member.requested.get(request.id)
+        turn = None if member is None else member.requested.turns.get(request.id)
         if turn is not None:
             return Repeat(agent, member, turn, turn.outcome)
         outcome = await read_answer(self._session.store, agent, request.id)

@@ -83,6 +83,7 @@ class Resuming:
 
     @contextlib.asynccontextmanager
     async def _resume(self, agent: Agent) -> AsyncIterator[Member]:
+        await self._check_machine(agent)
         self._directory.check_capacity(agent.principal)
         member = Member(
             replace(agent, status=AgentStatus.ACTIVE, owner=self._session.owner),
@@ -105,6 +106,14 @@ class Resuming:
                 await asyncio.shield(self._undo(member, agent))
                 raise
 
+    async def _check_machine(self, agent: Agent) -> None:
+        """Raise TeamRefused if no server runs it, and its files are on another machine."""
+        store = self._session.store
+        if store.spans_machines and agent.host != self._session.owner.host:
+            owner = await store.leases.owner(agent.codex_id)
+            if owner is None or not owner.alive:
+                raise refusals.on_another_machine(agent)
+
     async def _undo(self, member: Member, before: Agent) -> None:
         thread = member.detach()
         member.restore(abandoned(before))
@@ -126,9 +135,9 @@ class Resuming:
         if summary is None:
             logger.warning("agent %s is resumed without a summary: it has none", agent.identity)
         else:
-            member.add_preface(as_preface(summary))
+            member.next_turn.add_preface(as_preface(summary))
         if self._settings.turns_per_hour:
-            member.recall_turns(self._settings, await read_turn_starts(self._session.store, agent.codex_id))
+            member.spent.recall_turns(self._settings, await read_turn_starts(self._session.store, agent.codex_id))
         await self._workplaces.make_again(member)
         await self._threads.load(member)
         member.touch()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from codex_mcp.base.git import Checkout, checkout_around
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.state.contract import Claim
-from codex_mcp.team import limits
+from codex_mcp.team import people
 from codex_mcp.team.agent import (
     Agent,
     AgentState,
@@ -29,7 +29,9 @@ from codex_mcp.team.agent import (
     with_request,
     without_request,
 )
-from codex_mcp.team.limits import Paused, Usage
+from codex_mcp.team.limits import Usage
+from codex_mcp.team.member_parts import NextTurn, Requested, Spent, WrittenQuestions
+from codex_mcp.team.people import PersonAct
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
@@ -37,15 +39,6 @@ from codex_mcp.threads.turn import Turn, tokens_so_far
 
 NAMES_KEPT: Final = 1_000
 """Threads of former members whose names are remembered, for late answers about them."""
-
-
-class Notes(Struct, frozen=True):
-    """What goes with an agent's next turn."""
-
-    prefaces: tuple[str, ...] = ()
-    """Told to the model before the prompt."""
-    warnings: tuple[str, ...] = ()
-    """Told to the caller."""
 
 
 class Member:
@@ -60,22 +53,17 @@ class Member:
         self.closing = False
         self.told = told
         """What the model was last told about its surroundings."""
-        self.notes = Notes()
+        self.next_turn = NextTurn()
+        self.requested = Requested()
+        self.questions = WrittenQuestions()
+        self.spent = Spent(usage or Usage())
         self.summed_up = summed_up
         """It has had no turn since its last summary."""
-        self.requested: dict[str, Turn] = {}
-        """The turns that calls with a request id gave it here, by that id."""
-        self.answers: dict[str, Outcome | None] = {}
-        """Outcomes of those turns that the store does not have yet, by request id; None is to be deleted."""
-        self.usage = usage or Usage()
         self.reviews: list[Thread] = []
         """Threads that review its work."""
-        self.questions: Mapping[str, bytes] = {}
-        self.questions_written: set[str] | None = None
-        """The keys of those that the store has; None if an earlier server may have left some."""
+        self.people: tuple[PersonAct, ...] = ()
+        """What persons have lately done to it at a terminal, the newest last."""
         self._has_had_turn = False
-        self._counted: dict[str, float] = {}
-        """When each unfinished turn was counted, by its name."""
 
     @property
     def state(self) -> AgentState:
@@ -91,7 +79,8 @@ class Member:
     @property
     def record(self) -> Agent:
         state = self.state if self.agent.is_active else AgentState.CLOSED
-        tokens = self.agent.tokens + self.running_tokens
+        running = self.running_tokens if state is AgentState.BUSY or self.reviews else 0
+        tokens = self.agent.tokens + running
         return replace(self.agent, thread_id=self.thread_id, thread_state=state, tokens=tokens)
 
     @property
@@ -161,27 +150,12 @@ class Member:
         self.change(repo_root=found.root, repo_name=found.name, branch=found.branch)
         return self.told
 
-    def add_preface(self, text: str) -> None:
-        self.notes = replace(self.notes, prefaces=(*self.notes.prefaces, text))
-
-    def add_warning(self, text: str) -> None:
-        self.notes = replace(self.notes, warnings=(*self.notes.warnings, text))
-
-    def take_notes(self) -> Notes:
-        notes, self.notes = self.notes, Notes()
-        return notes
-
-    def return_notes(self, notes: Notes) -> None:
-        later = self.notes
-        self.notes = Notes(notes.prefaces + later.prefaces, notes.warnings + later.warnings)
-
     def remember_request(self, request: RequestKey) -> None:
         """Add a request to the record before its turn begins. If there are too many, the oldest is dropped."""
         before = self.agent.requests
         self.agent = with_request(self.agent, request)
         for gone in set(before) - set(self.agent.requests):
-            self.requested.pop(gone.id, None)
-            self.answers[gone.id] = None
+            self.requested.forget(gone.id)
 
     def drop_request(self, request: RequestKey) -> None:
         self.agent = without_request(self.agent, request.id)
@@ -191,62 +165,36 @@ class Member:
         if turn.joins is None:
             self.count_turn(turn, settings)
         if request is not None:
-            self.requested[request.id] = turn
+            self.requested.begun(request.id, turn)
         is_first, self._has_had_turn = not self._has_had_turn, True
         return is_first
 
-    def count_turn(self, turn: Turn, settings: TeamSettings) -> None:
-        self._counted[turn.name] = self.count_begun_turn(settings)
-
-    def count_begun_turn(self, settings: TeamSettings) -> float:
-        """Count a turn that has begun, now; return when that is."""
-        now = time.time()
-        self.usage = limits.with_turn(settings, self.usage, now)
+    def count_turn(self, turn: Turn | None, settings: TeamSettings) -> None:
+        """Count this turn, or one that Codex has begun by itself."""
+        self.spent.count_turn(settings, time.time(), "" if turn is None else turn.name)
         self.touch(turns=self.agent.turns + 1)
-        return now
 
     def count_tokens(self, tokens: int) -> None:
-        self.usage = limits.with_tokens(self.usage, tokens)
+        self.spent.count_tokens(tokens)
         self.change(tokens=self.agent.tokens + tokens)
 
     def has_new_work(self) -> None:
         """A turn was queued: its last summary is out of date."""
         self.summed_up = False
 
-    def turn_concluded(self, turn: Turn, tokens: int) -> None:
+    def turn_concluded(self, turn: Turn, outcome: Outcome, tokens: int) -> None:
         """Count the tokens of a turn, and keep its outcome for the store if its call may be repeated."""
-        counted = self._counted.pop(turn.name, None)
-        if counted is not None and not turn.record.has_begun:  # it was refused, or stopped while it waited
-            self.usage = limits.without_turn(self.usage, counted)
+        if self.spent.turn_ended(turn.name, has_begun=turn.record.has_begun):
             self.change(turns=self.agent.turns - 1)
         self.count_tokens(tokens)
-        self.change(cost=self.agent.cost + (turn.outcome.cost or 0.0))
-        self.answers.update({key: turn.outcome for key, requested in self.requested.items() if requested is turn})
+        self.change(cost=self.agent.cost + (outcome.cost or 0.0))
+        self.requested.ended(turn, outcome)
 
     def has_summed_up(self) -> None:
         self.summed_up = True
 
-    def recall_turns(self, settings: TeamSettings, begun: Iterable[float]) -> None:
-        self.usage = limits.with_earlier_turns(settings, self.usage, begun)
-
-    def pause(self, settings: TeamSettings, team_tokens: int) -> Paused | None:
-        now = time.time()
-        self.usage = limits.not_ahead(self.usage, now)
-        return limits.check(settings, self.usage, team_tokens, now)
-
-    def warnings(self, settings: TeamSettings, team_tokens: int) -> list[str]:
-        now = time.time()
-        self.usage = limits.not_ahead(self.usage, now)
-        return limits.warnings(settings, self.usage, team_tokens, now)
-
-    def replace_questions(self, questions: Mapping[str, bytes]) -> None:
-        self.questions = dict(questions)
-
-    def questions_were_written(self, questions: Mapping[str, bytes]) -> None:
-        self.questions_written = set(questions)
-
-    def answer_was_written(self, request_id: str) -> None:
-        self.answers.pop(request_id, None)
+    def note_person(self, act: PersonAct) -> None:
+        self.people = (*self.people, act)[-people.MOST_KEPT :]
 
 
 class FormerMember(Struct, frozen=True):

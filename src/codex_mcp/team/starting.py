@@ -15,7 +15,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.identity import choose_identity, why_invalid
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.state.contract import Claim, IdentityTaken, NameOwned
+from codex_mcp.state.contract import Claim, IdentityTaken, NameOwned, storable
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent
 from codex_mcp.team.directory import Directory
@@ -83,7 +83,7 @@ class Starting:
         self._directory.check_capacity(order.principal)
         claim = await self._claimed_for(order)
         member = Member(self._new_agent(claim.thread, order))
-        member.questions_were_written({})  # it has none in the store
+        member.questions.were_written({})  # it has none in the store
         async with member.life, self._joining(member, claim):
             async with self._naming:
                 await self._name(member, claim, order)
@@ -107,6 +107,7 @@ class Starting:
             agent_source=order.source,
             principal=order.principal,
             auto_mail=self._settings.auto_mail and order.auto_mail,
+            host=self._session.owner.host,
             owner=self._session.owner,
             spec=stored_spec(order.spec),
         )
@@ -117,7 +118,7 @@ class Starting:
         claim = await self._directory.claim(codex_id)
         if order.request_id is None:
             return claim
-        store, name = self._session.store, f"{self._settings.team}/{order.request_id}"
+        store, name = self._session.store, f"{self._settings.team}/{storable(order.request_id)}"
         earlier = await store.records.once(claim, order.principal, name)
         if earlier is None or earlier.thread == codex_id:
             return claim

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from codex_mcp.access.cluster import Cluster
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
@@ -60,6 +61,8 @@ class TeamSetup(Struct, frozen=True):
     """Seconds after which a question in a turn that mail began is denied."""
     joined: Callable[[Owner], None] = lambda _: None
     """Told which node of the store this server is, each time that it has joined."""
+    cluster: Cluster | None = None
+    """The servers of other machines with which this one answers calls."""
 
 
 class TeamMeasure(Struct, frozen=True):
@@ -83,7 +86,9 @@ class Team:
         self._began = time.monotonic()
         self._joined = setup.joined
         self._tasks = TaskSet()
-        self.session = session = StoreSession(settings.state_dir, setup.open_store, self)
+        self.cluster = setup.cluster
+        address = "" if setup.cluster is None else setup.cluster.address
+        self.session = session = StoreSession(settings.state_dir, setup.open_store, self, address)
         self.roster = roster = Roster(self._member_removed)
         self.directory = directory = Directory(settings, roster, session, lambda team: self.mail.configured_lead(team))
         self._member_threads = member_threads = MemberThreads(threads, session, setup.agent_tools)
@@ -94,7 +99,7 @@ class Team:
         self.work = Work(settings, roster, session, threads.account, setup.describe_question)
         self.requests = Requests(directory, session)
         self.mail = TeamMail(
-            settings, setup.mail, session, directory, lambda member: self.injection.inbox_added(member)
+            settings, setup.mail, session, directory, lambda member: self.injection.schedule.look(member)
         )
         self.closing = Closing(settings, threads, session, directory, self.work)
         watch = InboxWatch(self.mail, settings.mail_poll_interval_ms / 1000)
@@ -183,7 +188,7 @@ class Team:
         except Explained as exc:
             logger.warning("cannot count the mail: %s", exc)
             return {"pending_mail": None}
-        held_mail = {member.agent.identity: count for member, count in held.items() if count}
+        held_mail = {member.agent.identity: len(found) for member, found in held.items() if found}
         return {"pending_mail": sum(pending.values()), **({"held_mail": held_mail} if held_mail else {})}
 
     def _core(self) -> dict[str, object]:

@@ -28,6 +28,7 @@ from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, shown
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Member, Roster
 from codex_mcp.threads.limits.account import Account
+from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.questions.board import Receipt, State
 from codex_mcp.threads.questions.decisions import is_approval
 from codex_mcp.threads.questions.questions import Question
@@ -61,7 +62,7 @@ class Assignment(Struct, frozen=True):
     request: RequestKey | None = None
 
 
-class Work:
+class Work(TurnListener):
     """The turns of this server's agents. Listens to all threads."""
 
     def __init__(
@@ -112,7 +113,7 @@ class Work:
 
         Without `team_tokens`, what the team had used when it was counted last.
         """
-        pause = member.pause(self._settings, self._team_tokens if team_tokens is None else team_tokens)
+        pause = member.spent.pause(self._settings, self._team_tokens if team_tokens is None else team_tokens)
         if pause is not None or member.thread is None:
             return pause
         why = self._account.why_not(member.thread, time.time())
@@ -120,7 +121,7 @@ class Work:
 
     def warnings(self, member: Member) -> list[str]:
         """What a caller should know about the agent's limits before they pause it."""
-        return member.warnings(self._settings, self._team_tokens)
+        return member.spent.warnings(self._settings, self._team_tokens)
 
     def review_opened(self, thread: Thread, member: Member | None) -> None:
         """The tokens of this thread are this agent's, or the team's."""
@@ -155,7 +156,7 @@ class Work:
         team_tokens = await self.team_tokens()
         # A caller's prompt that the account's limit stops fails, or waits, when its turn has come; mail stays unread.
         is_mail = task.source is Source.MAIL
-        pause = self.pause(member, team_tokens) if is_mail else member.pause(self._settings, team_tokens)
+        pause = self.pause(member, team_tokens) if is_mail else member.spent.pause(self._settings, team_tokens)
         if pause is not None:
             raise refusals.paused(member.agent, pause.reason)
         if task.request is not None:
@@ -185,7 +186,7 @@ class Work:
     def _submit(self, member: Member, task: Assignment) -> Turn:
         before, now = member.told, member.update_surroundings()
         changes = None if before is None else context.change_note(before, now)
-        notes = member.take_notes()
+        notes = member.next_turn.take()
         preface = "\n\n".join((*notes.prefaces, *([] if changes is None else [changes])))
         spec = replace(task.spec, preface=preface, time_limit=self._settings.turn_timeout or None)
         thread = member.thread
@@ -194,7 +195,7 @@ class Work:
         try:
             turn = thread.submit(spec, task.audience, full_events=task.full_events, source=task.source)
         except (QueueFull, QueueShut, Refused) as exc:
-            member.return_notes(notes)
+            member.next_turn.give_back(notes)
             if isinstance(exc, Refused):
                 raise
             if isinstance(exc, QueueShut):
@@ -231,7 +232,7 @@ class Work:
     def turn_begun_by_codex(self, thread: Thread) -> None:
         member = self._of(thread)
         if member is not None:
-            member.count_begun_turn(self._settings)
+            member.count_turn(None, self._settings)
             self._session.writer.note(member)
 
     def tokens_counted(self, thread: Thread) -> None:
@@ -256,7 +257,7 @@ class Work:
         member, team_tokens = self._of(thread), 0
         if self.has_team_limit:
             team_tokens = self._team_tokens + sum(each.running_tokens for each in self._roster) + ahead
-        usage = limits.Usage() if member is None else member.usage
+        usage = limits.Usage() if member is None else member.spent.usage
         return limits.with_tokens(usage, ahead + (0 if member is None else member.running_tokens)), team_tokens
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
@@ -267,12 +268,12 @@ class Work:
             return
         outcome = turn.outcome
         if turn.joins is not None:  # it was counted and written with the turn that it has joined
-            member.turn_concluded(turn, 0)
+            member.turn_concluded(turn, outcome, 0)
             self._session.writer.note(member)
             self._audit_turn(member, turn, OUTCOMES[outcome.status])
             return
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
-        member.turn_concluded(turn, tokens)
+        member.turn_concluded(turn, outcome, tokens)
         self._team_tokens += tokens
         error = outcome.content if outcome.status is Status.FAILED else None
         is_summary = turn.purpose == SUMMARY
@@ -294,7 +295,7 @@ class Work:
         if member is None:
             self._reviewed[thread.principal] += usage.total_tokens
         else:
-            member.turn_concluded(turn, usage.total_tokens)
+            member.turn_concluded(turn, turn.outcome, usage.total_tokens)
             self._session.writer.note(member)
 
     def turn_goes_on(self, thread: Thread, turn: Turn) -> None:
@@ -334,10 +335,10 @@ class Work:
         """Write the open questions of an agent, so that all servers can list them."""
         codex_id = member.agent.codex_id
         questions = {
-            f"{codex_id}/{key}": member.questions.get(f"{codex_id}/{key}") or self._encoded(member, question)
+            f"{codex_id}/{key}": member.questions.now.get(f"{codex_id}/{key}") or self._encoded(member, question)
             for key, question in turn.parked.open.items()
         }
-        member.replace_questions(questions)
+        member.questions.replace(questions)
         self._session.writer.note(member)
         self._session.writer.hurry()
 

@@ -68,7 +68,7 @@ class Workplaces:
         if member.agent.worktree is not None:
             await self.make_again(member)  # which also looks for links in the place of its folders
         if is_gone:
-            member.add_warning((GONE if member.agent.worktree is None else MADE_AGAIN).format(cwd))
+            member.next_turn.add_warning((GONE if member.agent.worktree is None else MADE_AGAIN).format(cwd))
 
     async def undo(self, member: Member) -> None:
         """Remove the worktree of an agent that could not be started, with its branch."""
@@ -94,7 +94,7 @@ class Workplaces:
         worktree = made.worktree
         member.change(cwd=worktree.cwd, worktree=worktree.record)
         for warning in made.warnings:
-            member.add_warning(warning)
+            member.next_turn.add_warning(warning)
 
 
 async def _to_the_end(act: Callable[[Arg], Done], given: Arg) -> Done:

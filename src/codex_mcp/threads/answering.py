@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.logs import stay_about
-from codex_mcp.codex.core import CoreError
-from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.codex.core import CoreError, Event
 from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.events.translator import EventTranslator
 from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import (
@@ -128,6 +128,7 @@ class Answering:
             agent=whose.agent,
             asked_at=now,
             deadline=now + self._timeout,
+            request=request_id,
         )
 
         def closed(entry: Entry) -> None:

@@ -54,7 +54,7 @@ class Counts:
         """Questions by decision; `withdrawn` counts those that Codex took back."""
 
 
-class ChangeListener:
+class ChangeListener(TurnListener):
     """Counts what happens in threads, wakes the callers that wait for it, and passes it on to other listeners."""
 
     def __init__(self, changes: Changes, counts: Counts, account: Account) -> None:
@@ -68,15 +68,17 @@ class ChangeListener:
         self._listeners.append(listener)
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        turn.record.set_price(self._account.price(_model(thread, turn)))
+        turn.record.set_price(self._account.price(turn.spec, thread.spec, thread.opened))
         for listener in self._listeners:
             listener.turn_submitted(thread, turn)
         self._changes.tell(thread.id)
 
     def why_not(self, thread: Thread, turn: Turn) -> str:
-        why = next(filter(None, (listener.why_not(thread, turn) for listener in self._listeners)), "")
-        if why or turn.record.has_begun:
-            return why
+        for listener in self._listeners:
+            if why := listener.why_not(thread, turn):
+                return why
+        if turn.record.has_begun:
+            return ""
         if turn.place.source is Source.CODEX:
             return self._account.why_not(thread, time.time())
         if why := self._account.admit(thread, turn, time.time()):
@@ -85,7 +87,9 @@ class ChangeListener:
 
     def why_no_more(self, thread: Thread, ahead: int) -> str:
         why = self._account.why_not(thread, time.time())
-        return why or next(filter(None, (listener.why_no_more(thread, ahead) for listener in self._listeners)), "")
+        for listener in self._listeners:
+            why = why or listener.why_no_more(thread, ahead)
+        return why
 
     def turn_begun_by_codex(self, thread: Thread) -> None:
         for listener in self._listeners:
@@ -117,8 +121,3 @@ class ChangeListener:
         self._counts.decisions[receipt.word] += 1
         for listener in self._listeners:
             listener.question_decided(thread, turn, receipt)
-
-
-def _model(thread: Thread, turn: Turn) -> str:
-    settings = turn.spec.settings
-    return (settings.model if settings is not None else None) or thread.spec.model or thread.opened.model

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.git.turn_looks import TurnLooks
@@ -38,9 +37,9 @@ class ThreadContext(Struct, frozen=True):
             self.looks.begin(turn, cwd)
 
     def look(self, turn: Turn, spec: ThreadSpec) -> asyncio.Task[None] | None:
-        """Find out which files a completed turn has changed, unless it can have changed none, or only steered."""
-        may_have = turn.joins is None and (turn.record.has_changed_files or spec.base)
+        """Its commands run no longer. Find out which files it has changed, if it has completed and may have some."""
+        may_have = turn.joins is None and turn.stopped is None and (turn.record.has_changed_files or spec.base)
         if turn.outcome.status is not Status.COMPLETED or not may_have:
+            self.looks.end(turn)
             return None
-        with about_only(turn.subject):  # the core's own task tells of the end, on behalf of nobody
-            return self.looks.look(turn, spec.base, turn.record.looked)
+        return self.looks.look(turn, turn.subject, spec.base, turn.record.looked)

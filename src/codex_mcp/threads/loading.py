@@ -17,13 +17,18 @@ from codex_mcp.codex.core import (
     CoreLost,
     OpenedThread,
     ThreadSpec,
+    Told,
     TurnSpec,
 )
-from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.threads.stopping.stopper import Cores
 
 CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex."
+
+INTERRUPTED: Final = (
+    "The turn before this one was interrupted, before this server had the conversation. It gave no answer; what it had "
+    "done until then stands."
+)
 
 GOAL_PAUSED: Final = (
     'The agent has a goal from before, which is paused: "{}". It does not go on by itself; '
@@ -77,13 +82,14 @@ class Loading:
         self._goal = opened.paused_goal
         self.loss = opened.loss
         """What its file had lost when it was loaded, until caller and agent are told."""
+        self._interrupted = opened.was_interrupted and opened.loss is None
         self._lost = ""
         """Why the core ended that had it loaded while it was idle; told with the next turn."""
         self._one_at_a_time = asyncio.Lock()
 
     def gone(self, thread_id: str) -> str:
         """Why it can never be continued; empty if it can."""
-        return self._gone or ("" if self.core is None else self.core.why_lost(thread_id))
+        return self._gone or ("" if self.core is None or self.core.resumes else self.core.why_lost(thread_id))
 
     def cannot_resume(self, why: str) -> None:
         self._gone = why
@@ -128,9 +134,11 @@ class Loading:
     def to_tell(self) -> list[str]:
         """Sentences for the caller, once: of a core that was lost, and of what was found at the loading."""
         lost, self._lost = self._lost, ""
+        interrupted, self._interrupted = self._interrupted, False
         goal, self._goal = self._goal, ""
         return [
             *([CORE_LOST.format(lost.replace(AFTER_LOSS, "").strip())] if lost else []),
+            *([INTERRUPTED] if interrupted else []),
             *([GOAL_PAUSED.format(goal)] if goal else []),
             *([self.loss.for_caller] if self.loss is not None else []),
         ]

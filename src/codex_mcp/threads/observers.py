@@ -6,9 +6,9 @@ Observers are known by the thread's id, so that they stay when the thread is unl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event, Told
 from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.turn import Turn
 
@@ -16,7 +16,11 @@ Observer: TypeAlias = Callable[[str, Event], None]
 """Receives a thread's id and an event. It must not raise, and must not wait."""
 
 
-class TurnListener(Protocol):
+Reader: TypeAlias = Callable[[Told], None]
+"""Receives the messages of the core about a thread, before they become events. It must not raise, and must not wait."""
+
+
+class TurnListener:
     """Told about the turns of threads. A thread is a `Thread`, whose module imports this one."""
 
     def turn_submitted(self, thread: Any, turn: Turn) -> None:
@@ -24,9 +28,11 @@ class TurnListener(Protocol):
 
     def why_not(self, thread: Any, turn: Turn) -> str:
         """Why this turn, which is about to begin, may not; empty if it may."""
+        return ""
 
     def why_no_more(self, thread: Any, ahead: int) -> str:
         """Why Codex may not begin another turn by itself once it has used that many tokens more; empty if it may."""
+        return ""
 
     def turn_begun_by_codex(self, thread: Any) -> None:
         """Codex has begun a turn by itself, here or in a sub-agent."""
@@ -49,28 +55,46 @@ class TurnListener(Protocol):
 
 class Observers:
     def __init__(self) -> None:
-        self._of: dict[str, list[Observer]] = {}
+        self.of: dict[str, list[Observer]] = {}
+        """Of the events of each thread."""
+        self.readers: dict[str, list[Reader]] = {}
+        """Of the messages of each thread."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._of.values()))
+        return sum(map(len, self.of.values())) + sum(map(len, self.readers.values()))
 
     def add(self, thread_id: str, observer: Observer) -> None:
         """Tell this observer all later events of the thread. One that is added twice is told twice."""
-        self._of.setdefault(thread_id, []).append(observer)
+        self.of.setdefault(thread_id, []).append(observer)
 
     def remove(self, thread_id: str, observer: Observer) -> None:
         """Stop telling this observer. One that is not there is ignored."""
-        observers = self._of.get(thread_id, [])
+        observers = self.of.get(thread_id, [])
         if observer in observers:
             observers.remove(observer)
         if not observers:
-            self._of.pop(thread_id, None)
+            self.of.pop(thread_id, None)
 
     def tell(self, thread_id: str, event: Event) -> None:
-        for observer in tuple(self._of.get(thread_id, ())):
+        for observer in tuple(self.of.get(thread_id, ())):
             observer(thread_id, event)
+
+    def add_reader(self, thread_id: str, reader: Reader) -> Callable[[], None]:
+        """Tell this one all later messages of the thread, until the returned function is called."""
+        self.readers[thread_id] = [*self.readers.get(thread_id, ()), reader]
+
+        def remove() -> None:
+            left = [each for each in self.readers.pop(thread_id, ()) if each is not reader]
+            if left:
+                self.readers[thread_id] = left
+
+        return remove
+
+    def tell_message(self, thread_id: str, told: Told) -> None:
+        for reader in self.readers.get(thread_id, ()):
+            reader(told)
 
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
         """The thread has received its own id."""
-        if provisional_id in self._of:
-            self._of[thread_id] = self._of.pop(provisional_id)
+        if provisional_id in self.of:
+            self.of[thread_id] = self.of.pop(provisional_id)

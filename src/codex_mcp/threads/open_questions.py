@@ -158,7 +158,8 @@ class OpenQuestions:
         def note_end(entry: Entry) -> None:
             assert entry.receipt is not None
             parked.drop(question.id)
-            resolve(end, entry.receipt)
+            if not end.done():
+                end.set_result(entry.receipt)
             closed(entry)
 
         self._board.open(entry, note_end, parked.asked_of)

@@ -6,9 +6,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
+from codex_mcp.threads.events.translator import EventTranslator
 from codex_mcp.threads.observers import Observers
 from codex_mcp.threads.turn import Audience, Turn
+from codex_mcp.wire.app.requests import ThreadOpened
 
 EARLY_EVENTS: Final = 256
 """Events kept for the first turn: they arrive after the thread is opened and before its first prompt."""
@@ -28,16 +30,19 @@ class Host(Protocol):
 
 
 class Publishing:
-    def __init__(self, host: Host, observers: Observers, first: Iterable[Event]) -> None:
+    def __init__(
+        self, host: Host, observers: Observers, translator: EventTranslator, opened: ThreadOpened | None
+    ) -> None:
         self._host = host
         self._observers = observers
-        self._early: deque[Event] = deque(first, maxlen=EARLY_EVENTS)
+        self._early: deque[Event] = deque(translator.thread_opened(opened), maxlen=EARLY_EVENTS)
 
     def publish(self, events: Iterable[Event], about: Turn | None = None) -> None:
         """Send each event to the audience of its own turn, even after that turn has ended. Most are `about` one."""
         host = self._host
         for event in events:
-            self._observers.tell(host.id, event)
+            if host.id in self._observers.of:
+                self._observers.tell(host.id, event)
             turn = about
             if turn is None or turn.place.turn_id != event.turn_id:
                 turn = host.turn(event.turn_id) or host.current or host.newest

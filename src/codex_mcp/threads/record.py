@@ -105,6 +105,7 @@ class Record:
         self._spoiled: str | None = None
         self.trouble = ""
         """Why the model cannot be reached, while the core retries."""
+        self._where = ""
         self._message = ""
         self._unfinished: list[str] = []
         self._unfinished_item = ""
@@ -123,6 +124,17 @@ class Record:
 
     def set_activity(self, activity: str) -> None:
         self.activity = activity
+
+    def locate(self, where: str) -> None:
+        """Where the model is looked for, as a part of a sentence."""
+        self._where = where
+        if self.trouble:
+            self.trouble = self.activity = f"{self.trouble}; {where}"
+
+    @property
+    def has_heard_model(self) -> bool:
+        """The model has answered something."""
+        return bool(self._usage or self._message or self._unfinished or self.commands)
 
     def set_price(self, price: Price | None) -> None:
         self._price = price
@@ -157,7 +169,7 @@ class Record:
 
     def add(self, fact: Fact) -> None:
         if not isinstance(fact, TokensCounted):  # also reported while the model is unreachable
-            self.trouble = _trouble(fact) if isinstance(fact, ErrorReported) else ""
+            self.trouble = _trouble(fact, self._where) if isinstance(fact, ErrorReported) else ""
         match fact:
             case MessageStreamed(item_id=item, delta=delta):
                 if item != self._unfinished_item:
@@ -229,6 +241,11 @@ class Record:
         self.stop_because(f"Codex could not reach the model for {seconds:g} seconds: {self.trouble}.")
 
     @property
+    def unfinished(self) -> tuple[str, str]:
+        """The item of the message that the agent is writing, and what it has so far."""
+        return self._unfinished_item, "".join(self._unfinished)
+
+    @property
     def is_running(self) -> bool:
         return self._status is Status.RUNNING
 
@@ -289,12 +306,13 @@ class Record:
         return cost(self._price, used.input_tokens, used.cached_input_tokens, used.output_tokens)
 
 
-def _trouble(error: ErrorReported) -> str:
+def _trouble(error: ErrorReported, where: str) -> str:
     """Why the core retries its request to the model; empty if it does not."""
     if not error.will_retry:
         return ""
     message, details = error.message, error.details
-    return f"{message} ({details})" if details and details not in message else message
+    said = f"{message} ({details})" if details and details not in message else message
+    return f"{said}; {where}" if where else said
 
 
 def _merged(before: FileChange | None, now: FileChange) -> FileChange:

@@ -17,12 +17,13 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
 from codex_mcp.codex.config.permissions import after_turn
 from codex_mcp.codex.conversation.rollback import drop_turns
-from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
-from codex_mcp.codex.events.translator import EventTranslator, Told
+from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, Told, TurnSpec
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering, Whose
 from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.events.translator import EventTranslator
+from codex_mcp.threads.limits.reach import ModelReach
 from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.own.own_work import OwnWork
 from codex_mcp.threads.publishing import Publishing
@@ -54,20 +55,21 @@ class Thread:
         """The name of the agent whose thread it is."""
         self._context = context
         self.loading = Loading(core, opened, context.cores)
-        self._translator = EventTranslator(self.id, full=spec.raw_events)
-        self._publishing = Publishing(self, context.observers, self._translator.thread_opened(opened.answer))
+        self.translator = EventTranslator(self.id, full=spec.raw_events)
+        self._publishing = Publishing(self, context.observers, self.translator, opened.answer)
         self._publish = self._publishing.publish
         self._queue = TurnQueue(context.settings.max_turns_waiting)
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         self._ended = EndedTurns()
         decided = partial(context.listener.question_decided, self)
-        self._answering = Answering(self._translator, self._publish, decided, self.cancel, context)
+        self._answering = Answering(self.translator, self._publish, decided, self.cancel, context)
         self._meter = TokenMeter()
         self._steering = Steering(self._queue, self._perform, self._turns)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
         self.own = OwnWork(self, self._queue, self._perform, context)
         self._tasks = TaskSet()
+        self._reach = ModelReach(self, context.settings.unreachable_timeout, self.cancel, self._tasks)
 
     def __repr__(self) -> str:
         return f"<Thread {self.id} {self._queue!r}>"
@@ -149,7 +151,8 @@ class Thread:
 
     def turn(self, turn_id: str) -> Turn | None:
         """The turn with this id, if it runs or has ended recently."""
-        turn = self.current if self._queue.is_current(turn_id) else None
+        is_own = self.own.unasked.runs(self.id, turn_id)  # until turn/start is answered: a prompt may have joined it
+        turn = self.current if self._queue.is_current(turn_id) and not is_own else None
         return turn if turn is not None and (turn.is_asked or turn.place.turn_id) else self._ended.find(turn_id)
 
     def turn_named(self, name: str) -> Turn | None:
@@ -216,12 +219,11 @@ class Thread:
             turn.thread_named(thread_id)
 
     def notification_received(self, told: Told | None, fact: facts.Fact | None) -> None:
-        if isinstance(fact, TokensCounted):
-            fact = TokensCounted(fact.turn_id, fact.total, self._meter.used(fact))
-        elif isinstance(fact, facts.ErrorReported) and (refused := self.turn(fact.turn_id)) is not None:
+        if isinstance(fact, TurnStarted | TokensCounted):
+            fact = self._meter.read(fact)
+        if isinstance(fact, facts.ErrorReported) and (refused := self.turn(fact.turn_id)) is not None:
             fact = refused.read_error(fact)
-        events = self._translator.told(told) if told is not None else []
-        turn = None
+        events, turn = [] if told is None else self.translator.told(told), None
         if isinstance(fact, TurnEnded):  # its events come before the answer to its caller
             self._publish(events)
             events = []
@@ -244,17 +246,17 @@ class Thread:
             fact = current.own_fact(fact)
         if isinstance(fact, TurnStarted):
             self.own.turn_started(fact)
-        if self._queue.is_steered:
+        if self._queue.joined:
             self._steering.fact_received(fact)
-        turn = self.turn(fact.turn_id)
+        is_current = current is not None and current.place.turn_id == fact.turn_id != ""
+        turn = current if is_current else self.turn(fact.turn_id)
         if turn is None:
             self.own.fact_received(fact)
             return None
-        self.own.turn_told(turn, fact)
-        had_trouble = turn.record.trouble
-        turn.add(fact)
-        if had_trouble or turn.record.trouble:
-            turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
+        if isinstance(fact, TurnStarted | TurnEnded | TokensCounted | facts.ResponseUsed):
+            self.own.turn_told(turn, fact)
+        if turn.add(fact):
+            self._reach.turn_told(turn)
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
@@ -262,13 +264,11 @@ class Thread:
             self.own.settle()
         elif isinstance(fact, TokensCounted):
             self.own.tokens_counted(fact.last)
-        elif isinstance(fact, facts.ResponseUsed):
-            self._context.listener.tokens_counted(self)
         return turn
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something, here or in a sub-agent; the coroutine returns the answer."""
-        self._publish(self._translator.told(asked))
+        self._publish(self.translator.told(asked))
         whose = Whose(self.principal, self.agent, self.own.asker(asked.thread_id))
         return self._answering.answer(question_id, asked, self, whose)
 
@@ -337,10 +337,10 @@ class Thread:
             self._stopper.note_folders()
             turn.given_to(core)
             if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
-                turn.record.warn((*turn.record.warnings, await drop_turns(core, self.id, turn.spec.rollback)))
-                self._meter.turns_dropped()
+                note = await drop_turns(core, self.id, turn.spec.rollback, self._meter.turns_dropped)
+                turn.record.warn((*turn.record.warnings, note))
             self._context.note_position(turn, self.spec, self.cwd)
-            self._translator.turn_starts(full=turn.full_events)
+            self.translator.turn_starts(full=turn.full_events)
             turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
             await self.own.prepare_prompt(turn)
             turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
@@ -380,9 +380,8 @@ class Thread:
         if turn.joins is not None:
             turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
-        was_left = turn.place.state is TurnQueueState.ABANDONED
-        before = self.own.after_order(turn, None if was_left else turn.stopped or self._context.look(turn, self.spec))
-        self._context.looks.end(turn)
+        looking, was_left = self._context.look(turn, self.spec), turn.place.state is TurnQueueState.ABANDONED
+        before = self.own.after_order(turn, None if was_left else turn.stopped or looking)
         if before is None or before.done():
             self._tell_end(turn)
         else:

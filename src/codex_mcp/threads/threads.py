@@ -26,10 +26,10 @@ from codex_mcp.codex.core import (
     OpenedThread,
     ThreadNotFound,
     ThreadSpec,
+    Told,
     TurnSpec,
     plain_id,
 )
-from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact, QuestionWithdrawn, TurnStarted
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.git.turn_looks import TurnLooks
@@ -41,7 +41,6 @@ from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.loading import Early
-from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.open_questions import Board
 from codex_mcp.threads.own.family import Family
@@ -83,7 +82,6 @@ class Threads:
         self.board = Board()
         self.tool_calls = ToolCalls()
         self._listener = ChangeListener(self.changes, self.counts, self.account)
-        self.reported = Reported()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
         self._early = Early()
@@ -158,8 +156,8 @@ class Threads:
         neither the answer nor its timing tells the two apart. `shared`: it may open every principal's threads.
         """
         thread_id = plain_id(thread_id)
-        thread = self.known(thread_id, principal)
-        if thread is None:
+        thread = self._threads.get(thread_id)
+        if thread is None or thread.principal != principal:
             if not shared and await self.owner_of(thread_id) != principal:
                 raise ThreadNotFound(f"no thread {thread_id}")
             thread = self._threads.get(thread_id)  # it may have been opened in the meantime
@@ -169,7 +167,7 @@ class Threads:
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:
-            resuming = self._with_core(lambda core: self._resume(core, thread_id, principal, spec))
+            resuming = self._with_core(lambda core: self._resume(core, self._family.own(thread_id), principal, spec))
             opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await _wait_for(opening)
@@ -263,6 +261,8 @@ class Threads:
         """Pass it to its thread; what concerns the core as a whole goes to every busy thread."""
         thread = self._threads.get(thread_id)
         if thread is not None:
+            if told is not None and thread_id in self.observers.readers:
+                self.observers.tell_message(thread_id, told)
             thread.notification_received(told, fact)
             return
         self._family.told(thread_id, self._threads.values(), told, fact)

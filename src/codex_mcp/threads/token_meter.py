@@ -11,14 +11,21 @@ only the growth of the total counts.
     the same         nothing
     lower            the newest usage: the core has restarted its count
 
-The core takes the usage of dropped turns off the total. So the first total after that counts like the first of all.
+The core takes the usage of dropped turns off the total. So the first total after that counts like the first of all,
+unless it is the one before the first of these turns: if the next turn begins with a compaction, the core repeats it.
 """
 
 from __future__ import annotations
 
-from codex_mcp.codex.facts import Tokens, TokensCounted
+from collections import OrderedDict
+from typing import Final
+
+from codex_mcp.codex.facts import Tokens, TokensCounted, TurnStarted
 
 NONE = Tokens()
+
+TURNS_KEPT: Final = 256
+"""The latest turns, with the total before each. If more of them are dropped, the newest usage may be counted twice."""
 
 
 class TokenMeter:
@@ -26,13 +33,29 @@ class TokenMeter:
 
     def __init__(self) -> None:
         self._total: Tokens | None = None
+        self._before: OrderedDict[str, Tokens | None] = OrderedDict()
+        """The total before each of the latest turns."""
+        self._dropped_to: Tokens | None = None
 
-    def turns_dropped(self) -> None:
-        self._total = None
+    def turns_dropped(self, first_id: str) -> None:
+        """This turn and those after it."""
+        self._dropped_to, self._total = self._before.get(first_id), None
+
+    def read(self, fact: TurnStarted | TokensCounted) -> TurnStarted | TokensCounted:
+        """The fact, the newest one of the thread; a count says what was used since the last one."""
+        if isinstance(fact, TokensCounted):
+            return TokensCounted(fact.turn_id, fact.total, self.used(fact))
+        self._before[fact.turn_id] = self._total
+        if len(self._before) > TURNS_KEPT:
+            self._before.popitem(last=False)
+        return fact
 
     def used(self, counted: TokensCounted) -> Tokens:
         before, self._total = self._total, counted.total
-        if before is None or counted.total.total_tokens < before.total_tokens:
+        dropped_to, self._dropped_to = self._dropped_to, None
+        if before is None:
+            return NONE if counted.total == dropped_to else counted.last
+        if counted.total.total_tokens < before.total_tokens:
             return counted.last
         return difference(counted.total, before)
 

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.logs import Subject, about_only
-from codex_mcp.codex.core import Core, TurnSpec, When
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Core, Event, TurnSpec, When
 from codex_mcp.codex.facts import (
     CommandStarted,
     ErrorReported,
@@ -50,9 +49,8 @@ OUTCOMES_KEPT: Final = 32
 class Audience(Protocol):
     """Receives the events of a turn, and decides its questions."""
 
-    @property
-    def label(self) -> str:
-        """The id of the request that asked for the turn."""
+    label: str
+    """The id of the request that asked for the turn."""
 
     @property
     def subject(self) -> Subject:
@@ -213,7 +211,8 @@ class Turn:
 
     def confirm(self) -> None:
         """The core has put its prompt into the conversation."""
-        resolve(self._started, None)
+        if not self._started.done():
+            self._started.set_result(None)
 
     async def until_started(self) -> bool:
         """Wait until the conversation contains its prompt, or the turn has ended. False: it never contained it."""
@@ -295,15 +294,22 @@ class Turn:
                 return TurnStarted(root, root)
         return replace(fact, turn_id=self.place.turn_id) if self.inner_id and fact.turn_id == self.inner_id else fact
 
-    def add(self, fact: Fact) -> None:
-        """Record the fact, and tell the audience if the turn's activity has changed."""
-        before = self.record.activity
+    def add(self, fact: Fact) -> bool:
+        """Record the fact, and tell the audience of another activity. True if there is, or was, trouble."""
+        before, had_trouble = self.record.activity, bool(self.record.trouble)
         self.record.add(fact)
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
-        if isinstance(fact, WITH_PROMPT) and not self._started.done():
+        if not self._started.done() and isinstance(fact, WITH_PROMPT):
             self.confirm()
         if self.record.activity != before:
+            self.audience.activity_changed(self.record.activity)
+        return had_trouble or bool(self.record.trouble)
+
+    def locate(self, where: str) -> None:
+        """Its model is looked for there, in words."""
+        self.record.locate(where)
+        if self.record.trouble:
             self.audience.activity_changed(self.record.activity)
 
     def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:
@@ -330,12 +336,12 @@ class Turn:
             self._waiters.tell()
 
     def _log_end(self, outcome: Outcome) -> None:
+        name = self.place.turn_id or "that never began"
+        failure = self.answer.record.failure or ""
+        why = f": {failure[:LOGGED_CHARS]}" if outcome.status is Status.FAILED else ""
+        level = logging.WARNING if self.record.timed_out else logging.INFO
+        ended = "timed out" if self.record.timed_out else outcome.status
         with about_only(self.subject):
-            name = self.place.turn_id or "that never began"
-            failure = self.answer.record.failure or ""
-            why = f": {failure[:LOGGED_CHARS]}" if outcome.status is Status.FAILED else ""
-            level = logging.WARNING if self.record.timed_out else logging.INFO
-            ended = "timed out" if self.record.timed_out else outcome.status
             logger.log(level, "turn %s %s after %.1f s%s", name, ended, outcome.seconds, why)
 
     async def wait(self, timeout: float | None = None) -> Outcome:

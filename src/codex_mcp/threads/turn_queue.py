@@ -158,7 +158,8 @@ class TurnQueue:
         self.current: QueuePlace | None = None
         """The turn that the core has."""
         self._waiting: deque[QueuePlace] = deque()
-        self._joined: list[QueuePlace] = []
+        self.joined: list[QueuePlace] = []
+        """Prompts that are to join the current turn, or have joined it."""
         self._past: deque[str] = deque(maxlen=PAST_IDS)
         self._shut = False
 
@@ -174,17 +175,12 @@ class TurnQueue:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    @property
-    def is_steered(self) -> bool:
-        """A prompt is to join the current turn, or has joined it."""
-        return bool(self._joined)
-
     def shut(self) -> list[Action]:
         """Accept no more turns, drop the waiting ones, stop the running one."""
         self._shut = True
-        waiting = [*self._waiting, *(place for place in self._joined if place.state is TurnQueueState.JOINING)]
+        waiting = [*self._waiting, *(place for place in self.joined if place.state is TurnQueueState.JOINING)]
         self._waiting.clear()
-        self._joined = [place for place in self._joined if place not in waiting]
+        self.joined = [place for place in self.joined if place not in waiting]
         for place in waiting:
             place.state = TurnQueueState.ENDED
         stopping = [] if self.current is None else self.cancel(self.current)
@@ -200,11 +196,11 @@ class TurnQueue:
         current = self.current
         if current is None:
             return self._begin(place)
-        if len(self._waiting) + len(self._joined) >= self._max_waiting:
+        if len(self._waiting) + len(self.joined) >= self._max_waiting:
             raise QueueFull(self._max_waiting)
         if when is When.STEER and current.state not in STOPPED:
             place.state = TurnQueueState.JOINING
-            self._joined.append(place)
+            self.joined.append(place)
             return [Steer(place, current)] if current.state is TurnQueueState.RUNNING else []
         place.is_urgent = when is not When.QUEUE
         self._waiting.append(place)
@@ -242,11 +238,15 @@ class TurnQueue:
         current.turn_id = turn_id
         if current.state is TurnQueueState.STARTING:
             current.state = TurnQueueState.RUNNING
-            return [Steer(place, current) for place in self._joined]
+            return [Steer(place, current) for place in self.joined]
         if current.state in STOPPED and not current.interrupt_sent:
             current.interrupt_sent = True
             return [Interrupt(current)]
         return []
+
+    def missed(self, turn_id: str) -> None:
+        """A turn has ended that Codex began by itself, and that is none of these: no prompt can join it any more."""
+        self._past.append(turn_id)
 
     def start_failed(self, place: QueuePlace) -> list[Action]:
         return self._conclude(place)
@@ -256,8 +256,8 @@ class TurnQueue:
             self._waiting.remove(place)
             place.state = TurnQueueState.ENDED
             return [Conclude(place)]
-        if place in self._joined:
-            self._joined.remove(place)
+        if place in self.joined:
+            self.joined.remove(place)
             place.state = TurnQueueState.ENDED
             return [Conclude(place)]
         if place is not self.current or place.state in STOPPED:
@@ -275,21 +275,21 @@ class TurnQueue:
 
     def refused(self, place: QueuePlace) -> list[Action]:
         """The core did not add this prompt to the current turn."""
-        if place not in self._joined or place.state is not TurnQueueState.JOINING:
+        if place not in self.joined or place.state is not TurnQueueState.JOINING:
             return []
-        self._joined.remove(place)
+        self.joined.remove(place)
         return [self._returned(place)]
 
     def recorded(self, place: QueuePlace) -> None:
         """The core has put this prompt into the conversation."""
-        if place in self._joined and place.state is TurnQueueState.JOINING:
+        if place in self.joined and place.state is TurnQueueState.JOINING:
             place.state = TurnQueueState.RECORDED
 
     def model_went_on(self, turn_id: str) -> None:
         """The model has reacted: it has read every prompt that was recorded before."""
         if not self.is_current(turn_id):
             return
-        for place in self._joined:
+        for place in self.joined:
             if place.state is TurnQueueState.RECORDED:
                 place.state = TurnQueueState.SHARING
 
@@ -306,9 +306,9 @@ class TurnQueue:
 
     def lost(self) -> list[Action]:
         """The core has ended, and with it the current and all waiting turns."""
-        gone = [*([self.current] if self.current else []), *self._joined, *self._waiting]
+        gone = [*([self.current] if self.current else []), *self.joined, *self._waiting]
         self.current = None
-        self._joined = []
+        self.joined = []
         self._waiting.clear()
         return [self._over(place) for place in gone]
 
@@ -322,7 +322,7 @@ class TurnQueue:
             return []
         self.current = None
         actions = [self._over(place)]
-        joined, self._joined = self._joined, []
+        joined, self.joined = self.joined, []
         actions += [self._parted(each, place, completed=completed) for each in joined]
         if self._waiting:
             following = min(self._waiting, key=_rank)  # the first of those that are equal

@@ -6,17 +6,16 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from codex_mcp.base.tasks import spawn
-from codex_mcp.rpc.channel import Frame, FrameKind
-from codex_mcp.transports import framing
+from codex_mcp.rpc.channel import FrameKind, Receiver
+from codex_mcp.transports.framing import FrameReader
+from codex_mcp.transports.stdio import READ_BYTES, read_frames
 from codex_mcp.wire.jsonrpc import Id
-
-READ_BYTES = 1 << 18
-"""The most that one read from a pipe can return."""
 
 STDERR_TAIL_BYTES = 64 * 1024
 """Enough of stderr for an error report: a backtrace of Codex has some 20 KiB, and its reason comes first."""
@@ -65,7 +64,7 @@ class Child:
         self._stdin = protocol.stdin
         self._stdout = protocol.stdout
         self._stderr = protocol.stderr
-        self._frames = framing.FrameReader(max_message_bytes)
+        self._frames = FrameReader(max_message_bytes)
         self._stderr_tail = b""
         self._stderr_task = spawn(self._keep_stderr(), name=f"stderr of {self.pid}")
 
@@ -73,11 +72,8 @@ class Child:
     def stderr(self) -> str:
         return self._stderr_tail.decode(errors="replace")
 
-    async def receive(self) -> Sequence[Frame]:
-        while data := await self._stdout.read(READ_BYTES):
-            if frames := self._frames.feed(data):
-                return frames
-        return self._frames.end()
+    def read(self, receiver: Receiver) -> Coroutine[Any, Any, None]:
+        return read_frames(self._stdout, self._frames, receiver)
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         if not self._stdin.is_closing():

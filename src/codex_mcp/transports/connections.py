@@ -6,10 +6,13 @@ import asyncio
 import logging
 import resource
 import select
+import struct
 import time
 from collections.abc import Callable
+from socket import SO_LINGER, SOL_SOCKET
 from typing import Final, Protocol
 
+from codex_mcp.access.loopback import is_loopback
 from codex_mcp.transports.budgets import Budget, Rank, Use
 from codex_mcp.transports.connection_limits import ConnectionLimits
 
@@ -34,6 +37,9 @@ FRAGMENT_COST: Final = 64
 INPUT_SECONDS: Final = 30.0
 INPUT_RATE: Final = 64 * 1024
 """A message may take this long, and a second more for each of so many bytes that have come."""
+
+AT_ONCE: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER of zero seconds: unsent bytes are dropped, and the connection is reset."""
 
 TOO_LATE: Final = "a message did not arrive completely in time"
 
@@ -112,6 +118,39 @@ class InputClock:
             self._watch()
         else:
             self._late()
+
+
+class Stall:
+    """Aborts a connection whose client has read nothing for too long while bytes wait to be sent."""
+
+    def __init__(self, transport: asyncio.Transport, timeout: float) -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._waiting = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_over = False
+        """The connection was aborted for it."""
+
+    def begin(self) -> None:
+        self.end()
+        self._waiting = self._transport.get_write_buffer_size()
+        self._timer = asyncio.get_running_loop().call_later(self._timeout, self._look)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        if self._transport.get_write_buffer_size() < self._waiting:
+            self.begin()  # slow, but reading
+            return
+        logger.info("aborted a connection that read nothing for %g s", self._timeout)
+        if (opened := self._transport.get_extra_info("socket")) is not None:
+            # Otherwise the kernel would keep trying to send some megabytes.
+            opened.setsockopt(SOL_SOCKET, SO_LINGER, AT_ONCE)
+        self.is_over = True
+        self._transport.abort()
 
 
 class Connections:
@@ -205,7 +244,7 @@ def _address(transport: asyncio.Transport) -> str:
     """The client's address; empty for this machine."""
     peer = transport.get_extra_info("peername")
     address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
-    return "" if address == "::1" or address.startswith(("127.", "::ffff:127.")) else address
+    return "" if is_loopback(address) else address
 
 
 def _has_sent(transport: asyncio.Transport) -> bool:

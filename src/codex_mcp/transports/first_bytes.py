@@ -1,8 +1,8 @@
 """The start of a connection, before it is read by what will serve it.
 
-`FirstBytes`, for an exec-server: the first line of the request decides what answers it. An HTTP/1.1 GET is handed to
-the WebSocket library with all bytes received so far. Every other request is answered here, as Codex's own server does,
-because the library would call it malformed: a readiness probe gets 200, anything else an error status.
+`FirstBytes`, for an exec-server: the first line of the request decides what answers it. The head of an HTTP/1.1 GET is
+handed over, with what has come behind it. Every other request is answered here, as Codex's own server does, because the
+WebSocket library would call it malformed: a readiness probe gets 200, anything else an error status.
 
 `TlsStart`, for our web servers: the handshake. If the event loop made it, we would hear of a connection only
 afterwards: for a minute, silent ones would take every descriptor, and no budget would know of them.
@@ -41,11 +41,11 @@ HEAD_END: Final = b"\r\n\r\n"
 class FirstBytes(asyncio.Protocol):
     def __init__(
         self,
-        websocket: Callable[[asyncio.Transport], asyncio.BufferedProtocol],
+        requested: Callable[[asyncio.Transport, bytes, bytes], None],
         connections: Connections,
         peers: Peers | None = None,
     ) -> None:
-        self._websocket = websocket
+        self._requested = requested
         self._connections = connections
         self._peers = peers
         self._checked: asyncio.Future[str | None] | None = None
@@ -76,14 +76,14 @@ class FirstBytes(asyncio.Protocol):
         self._came += data
         if self._checked is not None:
             return  # what comes until its client is known is kept
-        line, end, _ = self._came.partition(b"\r\n")
-        if end and line.startswith(b"GET ") and line.endswith(b" HTTP/1.1"):
-            self._check(self._transport)
-        elif HEAD_END in self._came:
-            self._transport.write(answer_to(self._came.partition(HEAD_END)[0]))
-            self._transport.close()
-        elif len(self._came) > MAX_HEAD_BYTES:
+        head, end, _ = self._came.partition(HEAD_END)
+        if not end and len(self._came) > MAX_HEAD_BYTES:
             self._transport.abort()
+        elif end and _is_get(head):
+            self._check(self._transport)
+        elif end:
+            self._transport.write(answer_to(head))
+            self._transport.close()
 
     def _check(self, transport: asyncio.Transport) -> None:
         if self._peers is None:
@@ -105,10 +105,8 @@ class FirstBytes(asyncio.Protocol):
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
         self._stop_waiting()
-        websocket = self._websocket(transport)
-        transport.set_protocol(websocket)
-        websocket.connection_made(transport)
-        _feed(websocket, self._came)
+        head, end, came = self._came.partition(HEAD_END)
+        self._requested(transport, head + end, came)
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
@@ -201,6 +199,11 @@ def _feed(reader: asyncio.BufferedProtocol, data: bytes) -> None:
         room[:size] = rest[:size]
         reader.buffer_updated(size)
         rest = rest[size:]
+
+
+def _is_get(head: bytes) -> bool:
+    line = head.partition(b"\r\n")[0]
+    return line.startswith(b"GET ") and line.endswith(b" HTTP/1.1")
 
 
 def answer_to(head: bytes) -> bytes:

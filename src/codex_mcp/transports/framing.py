@@ -67,11 +67,25 @@ class FrameReader:
     def __repr__(self) -> str:
         return f"<FrameReader {self._state}, {self._size} bytes held>"
 
+    def accept_up_to(self, max_bytes: int) -> None:
+        """Accept frames of this size from now on."""
+        self.max_bytes = max_bytes
+
     def feed(self, data: bytes) -> list[Frame]:
         """Take what was read; return the frames that are now complete."""
         frames: list[Frame] = []
-        if self._state is ReaderState.LINE:
-            data = self._feed_plain_lines(data, frames)
+        if self._state is ReaderState.LINE:  # the common case in one split: complete lines without headers
+            *lines, data = data.split(b"\n")
+            if self._parts and lines:
+                lines[0] = b"".join([*self._parts, lines[0]])
+                self._reset(ReaderState.LINE)
+            for index, line in enumerate(lines):
+                if len(line) > self.max_bytes or _is_header(line):
+                    data = b"\n".join([*lines[index:], data])
+                    break
+                if line := line.strip():
+                    self.style = Style.LINES
+                    frames.append(line)
         while data:
             if self._state in (ReaderState.BODY, ReaderState.SKIP_BODY):
                 data = self._feed_body(data, frames)
@@ -92,20 +106,6 @@ class FrameReader:
         self._state = state
         self._parts = []
         self._size = 0
-
-    def _feed_plain_lines(self, data: bytes, frames: list[Frame]) -> bytes:
-        """The common case in one split: complete lines without headers. Return the rest for the general case."""
-        *lines, rest = data.split(b"\n")
-        if self._parts and lines:
-            lines[0] = b"".join([*self._parts, lines[0]])
-            self._reset(ReaderState.LINE)
-        for index, line in enumerate(lines):
-            if len(line) > self.max_bytes or _is_header(line):
-                return b"\n".join([*lines[index:], rest])
-            if line := line.strip():
-                self.style = Style.LINES
-                frames.append(line)
-        return rest
 
     def _feed_line(self, data: bytes, frames: list[Frame]) -> bytes:
         end = data.find(b"\n")

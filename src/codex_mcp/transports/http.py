@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.transports.websockets.socket import Socket, SocketListener, SocketRules
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -37,6 +38,12 @@ WHOLE_ANSWER: Final = "codex_mcp.whole_answer"
 """In a request's scope, if the server supports it: sends status, headers and body in one write, or returns False."""
 
 
+UPGRADE: Final = "codex_mcp.upgrade"
+"""In the scope of a request that offers to become a WebSocket: makes it one."""
+
+Listening = TypeVar("Listening", bound=SocketListener)
+
+
 class Connection(Protocol):
     """What a request may do with its connection."""
 
@@ -49,7 +56,7 @@ class Connection(Protocol):
     def holds(self, size: int) -> bool:
         """So many bytes of an unfinished body are held. False: too many, the request is to be refused."""
 
-    async def why_refused(self) -> str | None:
+    def why_refused(self) -> Awaitable[str | None]:
         """Why nothing on this connection is served; None if its client may use the server."""
 
     def close(self) -> None:
@@ -81,6 +88,8 @@ class HttpExchange:
         self.client: str = scope["client"][0] if scope.get("client") else ""
         self.extra_headers: list[Header] = []
         """Sent with every answer."""
+        if UPGRADE in scope:
+            self.extra_headers.append((b"connection", b"close"))
         self.started = False
         self.is_stream = False
         """The answer is a stream of events."""
@@ -151,6 +160,22 @@ class HttpExchange:
             self.connection.when_lost.pop(self, None)
         else:
             self.connection.when_lost[self] = call
+
+    def hang_up(self) -> None:
+        """Close the connection, with all requests on it."""
+        if self.connection is not None:
+            self.connection.close()
+
+    @property
+    def offers_socket(self) -> bool:
+        """Whether the connection would become a WebSocket (`accept`). Any other answer ends it."""
+        return UPGRADE in self._scope
+
+    def accept(self, rules: SocketRules, listen: Callable[[Socket], Listening], *headers: Header) -> Listening | None:
+        """Make it a WebSocket with this listener. None: the client is gone, or its offer was not valid."""
+        self.started = True
+        accepted: Listening | None = self._scope[UPGRADE](rules, listen, headers)
+        return accepted
 
     async def respond(self, status: int, body: bytes = b"", *headers: Header) -> None:
         self.started = True

@@ -14,11 +14,11 @@ import socket
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import IO, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
-from codex_mcp.rpc.channel import Frame, FrameKind
+from codex_mcp.rpc.channel import FrameKind, Receiver
 from codex_mcp.transports import framing
 from codex_mcp.transports.outgoing import OutgoingBytes, OutgoingSocketBytes
 from codex_mcp.wire.jsonrpc import Id
@@ -33,6 +33,20 @@ CHECK_INTERVAL = 0.2
 
 ANSWERS_NOTED: Final = 64
 """The newest answers of which we know whether they were read."""
+
+
+async def read_frames(stream: asyncio.StreamReader, frames: framing.FrameReader, receiver: Receiver) -> None:
+    """Hand each frame of a stream to the receiver, until the end."""
+    try:
+        while data := await stream.read(READ_BYTES):
+            for frame in frames.feed(data):
+                if (pause := receiver.frame_received(frame)) is not None:
+                    await pause
+            data = frame = b""  # they are not kept until the next ones come
+        for frame in frames.end():
+            receiver.frame_received(frame)
+    finally:
+        receiver.connection_lost()
 
 
 class _Output(Protocol):
@@ -67,11 +81,8 @@ class StdioChannel:
         """Where in our output each answer ends."""
         self._only_answers = False
 
-    async def receive(self) -> Sequence[Frame]:
-        while data := await self._reader.read(READ_BYTES):
-            if frames := self._frames.feed(data):
-                return frames
-        return self._frames.end()
+    def read(self, receiver: Receiver) -> Coroutine[Any, Any, None]:
+        return read_frames(self._reader, self._frames, receiver)
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         if self._only_answers and kind is not FrameKind.ANSWER:

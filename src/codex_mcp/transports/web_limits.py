@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import struct
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_LINGER, SOL_SOCKET, TCP_NODELAY
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY
 from typing import Any, Final
 
 import httptools
@@ -23,9 +22,19 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from codex_mcp.access.peers import Peers
 from codex_mcp.transports.budgets import Rank, Use
-from codex_mcp.transports.connections import Connections
-from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY, HttpExchange
+from codex_mcp.transports.connections import Connections, Stall
+from codex_mcp.transports.http import (
+    CONNECTION,
+    UPGRADE,
+    WHOLE_ANSWER,
+    WHOLE_BODY,
+    Header,
+    HttpExchange,
+    Listening,
+)
 from codex_mcp.transports.response_writes import HeldHead, send_whole
+from codex_mcp.transports.websockets.accepted import handshake
+from codex_mcp.transports.websockets.socket import Socket, SocketRules
 
 logger = logging.getLogger(__name__)
 
@@ -44,9 +53,6 @@ FIELD_BYTES: Final = len(": \r\n")
 
 LONG_OUTPUT: Final = 256 * 1024
 """Unread bytes of one connection from which they are counted. Streams write less at once: only long answers are."""
-
-AT_ONCE: Final = struct.pack("ii", 1, 0)
-"""SO_LINGER of zero seconds: unsent bytes are dropped, and the connection is reset."""
 
 TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -67,7 +73,7 @@ class WebLimits(Struct, frozen=True):
     """Refuses processes that agents started; None serves everyone."""
 
 
-def without_upgrade(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def without_upgrade(headers: Sequence[Header]) -> list[Header]:
     """The headers of a request without the offer to switch to another protocol."""
     kept = [(name, value) for name, value in headers if name not in (b"connection", b"upgrade", b"http2-settings")]
     words = [word.strip() for name, value in headers if name == b"connection" for word in value.split(b",")]
@@ -75,110 +81,25 @@ def without_upgrade(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes,
     return [*kept, (b"connection", b", ".join(words))] if words else kept
 
 
+def _lines(headers: Sequence[Header]) -> bytes:
+    """The rest of a head with these."""
+    return b"".join([b"%b: %b\r\n" % field for field in headers] + [b"\r\n"])
+
+
 class _Refused(Exception):
     """Stops the parser: the request has been answered already."""
 
 
-class Stall:
-    """Aborts a connection whose client has read nothing for too long while bytes wait to be sent."""
-
-    def __init__(self, transport: asyncio.Transport, timeout: float) -> None:
-        self._transport = transport
-        self._timeout = timeout
-        self._waiting = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self.is_over = False
-        """The connection was aborted for it."""
-
-    def begin(self) -> None:
-        self.end()
-        self._waiting = self._transport.get_write_buffer_size()
-        self._timer = asyncio.get_running_loop().call_later(self._timeout, self._look)
-
-    def end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _look(self) -> None:
-        if self._transport.get_write_buffer_size() < self._waiting:
-            self.begin()  # slow, but reading
-            return
-        logger.info("aborted a connection that read nothing for %g s", self._timeout)
-        if (opened := self._transport.get_extra_info("socket")) is not None:
-            # Otherwise the kernel would keep trying to send some megabytes.
-            opened.setsockopt(SOL_SOCKET, SO_LINGER, AT_ONCE)
-        self.is_over = True
-        self._transport.abort()
-
-
-class StallWatched(asyncio.Protocol):
-    """A mixin for uvicorn's protocols: counts the connection, and aborts it if its client does not read."""
-
-    transport: asyncio.Transport
-    _limits: WebLimits
-    _stall: Stall | None = None
-    _principal: str | None = None
-    _checked: asyncio.Future[str | None] | None = None
-
-    async def why_refused(self) -> str | None:
-        """Checked with the first request of the connection; all later ones get the same answer."""
-        if self._checked is None:
-            if self._limits.peers is None:
-                return None
-            names = [self.transport.get_extra_info(name) for name in ("peername", "sockname")]
-            self._checked = self._limits.peers.check(*names)
-        return self._checked.result() if self._checked.done() else await asyncio.shield(self._checked)
-
-    def admitted(self, principal: str) -> bool:
-        if principal == self._principal:
-            return True
-        self._principal = principal
-        return self._limits.connections.admitted(self.transport, principal)
-
-    def holds(self, size: int) -> bool:
-        return self._limits.connections.holds(self.transport, self._principal or "", size)
-
-    def held_bytes(self) -> int:
-        """Of input that is not complete and of output that is not read."""
-        return self.transport.get_write_buffer_size()
-
-    def close(self) -> None:
-        self.transport.close()
-
-    def abort(self) -> None:
-        self.transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._limits.connections.closed(self.transport)
-        if self._stall is not None:
-            self._stall.end()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        if self._stall is not None:
-            self._stall.begin()
-        self._count_output()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._stall is not None:
-            self._stall.end()
-        self._count_output()
-
-    def _count_output(self) -> None:
-        held = self.held_bytes()
-        if not self._limits.connections.holds(
-            self.transport, self._principal or "", held if held >= LONG_OUTPUT else 0
-        ):
-            self.transport.abort()
-
-
-class LimitedHttp(StallWatched, HttpToolsProtocol):
+class LimitedHttp(HttpToolsProtocol):
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
+        self._stall: Stall | None = None
+        self._principal: str | None = None
+        self._checked: asyncio.Future[str | None] | None = None
+        self._offer = b""
+        """The head of a request that offers to become a WebSocket, until it is decided."""
+        self._behind_offer = b""
         self._head_bytes = 0
         self._head_began = False
         self._awaits_head = False
@@ -212,12 +133,55 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             return Use(Rank.IDLE, 0.0 if timer is None else timer.when())
         return Use(Rank.QUIET if cycle.response_started and cycle.scope["method"] == "GET" else Rank.BUSY)
 
+    def why_refused(self) -> asyncio.Future[str | None]:
+        """Checked with the first request of the connection; all later ones get the same answer."""
+        if self._checked is None:
+            names = [self.transport.get_extra_info(name) for name in ("peername", "sockname")]
+            peers = self._limits.peers
+            self._checked = asyncio.get_running_loop().create_future() if peers is None else peers.check(*names)
+            if peers is None:
+                self._checked.set_result(None)
+        return asyncio.shield(self._checked)
+
+    def admitted(self, principal: str) -> bool:
+        if principal == self._principal:
+            return True
+        self._principal = principal
+        return self._limits.connections.admitted(self.transport, principal)
+
     def holds(self, size: int) -> bool:
         self._body_bytes = size
-        return super().holds(self.held_bytes() if size else 0)
+        return self._holds(self.held_bytes() if size else 0)
+
+    def _holds(self, size: int) -> bool:
+        return self._limits.connections.holds(self.transport, self._principal or "", size)
 
     def held_bytes(self) -> int:
-        return self._body_bytes + super().held_bytes()
+        """Of input that is not complete and of output that is not read."""
+        return self._body_bytes + self.transport.get_write_buffer_size()
+
+    def close(self) -> None:
+        self.transport.close()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._stall is not None:
+            self._stall.begin()
+        self._count_output()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stall is not None:
+            self._stall.end()
+        self._count_output()
+
+    def _count_output(self) -> None:
+        held = self.held_bytes()
+        if not self._holds(held if held >= LONG_OUTPUT else 0):
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
@@ -230,9 +194,17 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             if not (is_clean and exchange.is_written):
                 call()
         self.when_lost.clear()
+        self._limits.connections.closed(self.transport)
+        if self._stall is not None:
+            self._stall.end()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._offer:
+            self._behind_offer += data
+            if len(self._behind_offer) > self._limits.max_head_bytes:
+                self.transport.pause_reading()
+            return
         cycle: RequestResponseCycle | None = self.cycle
         if not self._awaits_head and (cycle is None or cycle.response_complete):
             self._await_head()
@@ -292,6 +264,8 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         if self.cycle is not None:
             self._earlier = [cycle for cycle in (*self._earlier, self.cycle) if not cycle.response_complete]
         super().on_headers_complete()
+        if self._offer:
+            self.scope[UPGRADE] = partial(self._accept, self.cycle)  # type: ignore[typeddict-unknown-key]
 
     def on_message_complete(self) -> None:
         if self._ignores_upgrade():
@@ -322,20 +296,51 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
 
     def _ignores_upgrade(self) -> bool:
         """The client offers another protocol, such as h2c: the request is parsed again without that offer."""
-        is_offer = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
-        return is_offer and not self._should_upgrade()
+        return bool(self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT")
 
     def _unsupported_upgrade_warning(self) -> None:
         # The parser takes the bytes after the head for the other protocol. HTTP allows a server to ignore the offer,
-        # and Java's client makes it with every first request.
+        # and Java's client makes it with every first request. A WebSocket begins when the application accepts it.
         stopped = sys.exc_info()[1]
         if not self._ignores_upgrade() or not isinstance(stopped, httptools.HttpParserUpgrade):
             return
-        line = b"%b %b HTTP/1.1\r\n" % (self.parser.get_method(), self.url)
-        fields = b"".join(b"%b: %b\r\n" % field for field in without_upgrade(self.headers))
-        self._read = line + fields + b"\r\n" + self._read[stopped.args[0] :]
+        line, behind = b"%b %b HTTP/1.1\r\n" % (self.parser.get_method(), self.url), self._read[stopped.args[0] :]
+        kept = without_upgrade(self.headers)
+        if self._get_upgrade() == b"websocket":
+            self._offer, self._behind_offer, behind = line + _lines(self.headers), behind, b""
+        self._read = line + _lines(kept) + behind
         self.parser = httptools.HttpRequestParser(self)
         super().data_received(self._read)
+
+    def _accept(
+        self,
+        cycle: RequestResponseCycle,
+        rules: SocketRules,
+        listen: Callable[[Socket], Listening],
+        headers: Sequence[Header],
+    ) -> Listening | None:
+        """The connection becomes a WebSocket. None: it is lost, or what was offered is none."""
+        if cycle.disconnected or self.transport.is_closing():
+            return None
+        cycle.response_started = cycle.response_complete = True
+        library, answer = handshake(self._offer, rules, headers)
+        self.transport.write(answer)
+        if library is None:
+            self.transport.close()
+            return None
+        self._leave_http()
+        accepted = Socket(library, rules, self._limits.connections, self._principal or "")
+        self.connections.add(accepted)  # type: ignore[arg-type]  # it has what uvicorn needs to shut it down
+        listening = listen(accepted)
+        accepted.start(self.transport, listening, self._behind_offer, partial(self.connections.discard, accepted))
+        return listening
+
+    def _leave_http(self) -> None:
+        self._head_came()
+        self._unset_keepalive_if_required()
+        self.connections.discard(self)
+        if self._stall is not None:
+            self._stall.end()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         cycle.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 import uvicorn
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.http import Receive, Scope, Send
 from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
@@ -34,13 +33,13 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def web_server(app: Application, limits: WebLimits, sockets: type[LimitedSocket], **options: Any) -> uvicorn.Server:
+def web_server(app: Application, limits: WebLimits, **options: Any) -> uvicorn.Server:
     """`options` are those of uvicorn's Config."""
     return _Uvicorn(
         uvicorn.Config(
             app,
             http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
-            ws=partial(sockets, limits=limits),  # type: ignore[arg-type]
+            ws="none",  # `LimitedHttp` makes them
             loop="none",
             lifespan="off",
             log_config=None,

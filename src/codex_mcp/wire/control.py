@@ -18,7 +18,11 @@ HELLO: Final = "control/hello"
 FOLLOW: Final = "control/follow"
 QUESTION: Final = "control/question"
 ANSWER: Final = "control/answer"
+DELIVER: Final = "control/deliver"
 SIGN_IN: Final = "control/sign-in"
+STEPS: Final = "control/steps"
+ATTACH: Final = "control/attach"
+"""From its answer on, the connection carries messages of a Codex TUI and of Codex, and no others."""
 EVENT: Final = "control/event"
 RESYNC: Final = "control/resync"
 
@@ -40,10 +44,27 @@ UNAVAILABLE: Final = -32015
 THREAD: Final = "thread:"
 QUESTIONS: Final = "questions"
 AGENTS: Final = "agents"
-"""Topics: what happens in one thread, named after the colon, what Codex asks in any, and what each agent is doing."""
+MAIL: Final = "mail"
+ENVIRONMENTS: Final = "environments"
+HEALTH: Final = "health"
+"""Topics: what happens in one thread, named after the colon, what Codex asks in any, what each agent is doing, the mail
+with how far each message came, the places where commands run, and the server itself."""
+
+LETTER: Final = "mail"
+ENVIRONMENT: Final = "environment"
+SAMPLE: Final = "sample"
+"""Events: a row of mail, environments or health has changed, or (`is_here` is false) is gone."""
 
 AGENT: Final = "agent"
 """An agent that is followed has changed, or is not run here any more."""
+
+TURN: Final = "turn"
+ITEM_STARTED: Final = "item.started"
+ITEM_TEXT: Final = "item.text"
+ITEM_ENDED: Final = "item.ended"
+USAGE: Final = "usage"
+PLAN: Final = "plan"
+"""What happens in a thread whose steps are followed."""
 
 OPENED: Final = "question.opened"
 CLOSED: Final = "question.closed"
@@ -59,8 +80,19 @@ class Hello(Struct, frozen=True, kw_only=True):
     version: str = ""
     person: str = ""
     """Who uses it."""
+    node: str = ""
+    """Which server of the folder connects, to forward requests of its clients; empty for a person's program."""
     principal: str | None = field(default=None, name="as")
     view: bool = False
+
+
+class ClientOf(Struct, frozen=True):
+    """A client of a server, by the name that it gives itself."""
+
+    name: str
+    version: str
+    principal: str
+    sessions: int = 1
 
 
 class Greeting(Struct, frozen=True, kw_only=True):
@@ -78,6 +110,8 @@ class Greeting(Struct, frozen=True, kw_only=True):
     may: Sequence[str]
     page: str = ""
     """The address of its dashboard; empty if it serves none."""
+    clients: Sequence[ClientOf] = ()
+    """Who uses it, as far as the caller may see."""
 
 
 class ActsFor(Struct, frozen=True, kw_only=True):
@@ -156,6 +190,13 @@ class Given(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: dict[str, object] | None = None
 
 
+class Deliver(Struct, frozen=True):
+    """Begin a turn of an agent with its mail, also if it gets none by itself."""
+
+    agent: str
+    """Its codex_id."""
+
+
 class Answer(Struct, frozen=True, kw_only=True):
     id: str
     digest: str
@@ -175,8 +216,23 @@ class Verdict(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class Attach(Struct, frozen=True, rename="camel"):
+    agent: str
+    """Its codex_id."""
+    read_only: bool = False
+
+
+class Attached(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    cwd: str
+    codex: str
+    """The version of the agent's Codex."""
+
+
 class SignIn(Struct, frozen=True):
     view: bool = False
+    writes_as: str = ""
+    """The name under which the person writes mail."""
 
 
 class SignInLink(Struct, frozen=True):
@@ -186,8 +242,12 @@ class SignInLink(Struct, frozen=True):
     seconds: float
 
 
-class Follow(Struct, frozen=True):
+class Follow(Struct, frozen=True, omit_defaults=True):
     topics: Sequence[str]
+    leave: Sequence[str] = ()
+    """Topics that are not followed any longer."""
+    steps: bool = False
+    """Of threads, tell turns and steps; otherwise the `codex/event`s that clients are sent."""
 
 
 class Followed(Struct, frozen=True, kw_only=True):
@@ -200,6 +260,10 @@ class Followed(Struct, frozen=True, kw_only=True):
     """The open ones, if they are followed."""
     answered: Sequence[Question] = ()
     """The newest of those that have ended, the newest first, if they are followed."""
+    mail: Sequence[Mapping[str, object]] = ()
+    environments: Sequence[Mapping[str, object]] = ()
+    health: Sequence[Mapping[str, object]] = ()
+    """Rows of the other topics, each with its `key`."""
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -207,6 +271,7 @@ class Event(Struct, frozen=True, kw_only=True):
     topic: str
     kind: str
     """`turn`, `item.started`, `item.text`, `item.ended`, `usage`, `plan`, `agent`, `question.opened`,
-    `question.closed`, or `event` for others."""
-    data: Mapping[str, object] | Question
-    """Of a thread: the `msg` of the `codex/event`."""
+    `question.closed`, `mail`, `environment`, `sample`, or `event` for others."""
+    data: Mapping[str, object] | Struct
+    """Of a thread: the `msg` of the `codex/event`; if steps are followed, a `TurnTold`, `StepTold`, `TextTold`,
+    `Usage` or `Plan` of `control_thread`."""

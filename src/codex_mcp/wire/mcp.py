@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from codex_mcp.wire.glances import PART, Part
 from codex_mcp.wire.jsonrpc import Id
 
 REVISIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -66,6 +67,8 @@ class Meta(Struct, frozen=True, rename="camel"):
     """The fields of `_meta` that are read. 0 and "" are valid tokens."""
 
     progress_token: ProgressToken | UnsetType = UNSET
+    part: Part | None = msgspec.field(default=None, name=PART)
+    """Of a wait, which another server of the folder forwards; from any other client it is ignored."""
 
 
 class CallTool(Struct, frozen=True, rename="camel"):

@@ -6,11 +6,14 @@ import signal
 from html import unescape
 from pathlib import Path
 
+from codex_mcp.state.embedded.flock import NodeLock
+from codex_mcp.wire import control
+from tests.support.dashboard.crowd import crowd
 from tests.support.dashboard.visitor import Visitor, own_pages, signed_in, visitor_with
 from tests.support.http.client import connect
 from tests.support.patience import PATIENCE
 from tests.support.servers.commands import command
-from tests.support.servers.mcp_server import Json
+from tests.support.servers.mcp_server import Json, Setup
 from tests.support.team.scenes import TEAM_SCRIPT, gate
 from tests.support.team.team_server import TeamServer, say, structured, team_server
 
@@ -94,6 +97,25 @@ async def test_a_question_is_answered_from_the_page_and_a_second_answer_is_told_
             assert [(entry["what"], entry["by"], entry["via"]) for entry in decided] == [("approved", "mira", "page")]
 
 
+async def test_of_a_hundred_answers_at_once_exactly_one_is_used_and_the_others_are_told_whose(tmp_path: Path) -> None:
+    async with team_server(tmp_path, **DEAF) as (server, _model):
+        await server.start("[[scene: escalate]]", identity="arch", **ASKS)
+        async with own_pages(server.setup) as (_, link):
+            mira = await signed_in(link)
+            item = (await mira.until("/ui/needs-you.json", ONE))["items"][0]
+            hidden = await mira.form(item["href"])
+            path = item["href"].replace("/needs-you/", "/questions/")
+            forms = [{**hidden, "key": str(at), "decision": ("approved", "denied")[at % 2]} for at in range(100)]
+            answers = await asyncio.gather(*(mira.send(path, form, accept="application/json") for form in forms))
+            told = [json.loads(each.body) for each in answers]
+            assert sorted(each.status for each in answers) == [200] + 99 * [409]
+            assert [each["used"] for each in told].count(True) == 1
+            assert {(each["by"], each["via"], each["state"]) for each in told} == {("mira", "page", "decided")}
+            (used,) = [form["decision"] for form, each in zip(forms, told, strict=True) if each["used"]]
+            assert (await finished(server))["content"] == {"approved": "It ran.", "denied": "It was refused."}[used]
+            assert len([entry for entry in server.audit() if entry["event"] == "approval"]) == 1
+
+
 async def test_a_denial_carries_a_note_that_the_agent_reads(tmp_path: Path) -> None:
     async with team_server(tmp_path, script=RECORDINGS, elicitation=False) as (server, model):
         await server.start("[[scene: escalate]]", identity="arch", **ASKS)
@@ -137,6 +159,31 @@ async def test_a_question_that_the_client_answers_ends_on_the_page_as_well(tmp_p
             assert "It was answered (approved) by tests" in await mira.page(href)
 
 
+async def test_an_agent_that_nobody_answered_is_asked_to_try_again(tmp_path: Path) -> None:
+    flags = ("--approval-timeout", "1")
+    async with team_server(tmp_path, *flags, script=TEAM_SCRIPT, elicitation=False) as (server, model):
+        await server.start("[[scene: escalate]]", identity="arch", background=True, **ASKS)
+        async with own_pages(server.setup) as (_, link):
+            mira = await signed_in(link)
+            async with asyncio.timeout(PATIENCE):
+                while not (answered := (await mira.told("/ui/needs-you.json"))["answered"]):
+                    pass
+                href = answered[0]["href"]
+                while not (await mira.told(f"{href}.json"))["card"]["can_ask_again"]:
+                    pass
+            page = await mira.page(href)
+            csrf = page.partition('name="csrf" value="')[2].partition('"')[0]
+            again = f"{href.replace('/needs-you/', '/questions/')}/again"
+            assert f'action="{again}"' in page
+            done = await mira.send(again, {"csrf": csrf})
+            assert (done.status, done.headers["location"]) == (303, href)
+            await server.until(
+                lambda: "nobody gave one in time (wants to run touch made.txt)" in str(model.requests[-1])
+            )
+            unknown = await mira.send("/ui/questions/1/question-1/again", {"csrf": csrf})
+            assert unknown.status == 404
+
+
 async def test_a_failure_stays_until_it_was_seen(tmp_path: Path) -> None:
     script = tmp_path / "fails.toml"
     script.write_text('[scenes.fail]\nsteps = [{ fail = 400, message = "the script says so" }]\n')
@@ -172,6 +219,10 @@ async def test_a_server_that_does_not_answer_is_named_and_nothing_is_decided_the
                 rows = {row["name"]: row for section in fleet["sections"] for row in section["rows"]}
                 assert {name: row["is_live"] for name, row in rows.items()} == {"arch": False, "dev": True}
                 assert silent["why"] in unescape(await mira.page("/ui/fleet"))
+                assert (await mira.told("/ui/needs-you.json"))["sentence"] == "1 agent and 1 more thing need you."
+                card = unescape(await mira.page(item["href"]))
+                assert silent["why"] in card
+                assert card.partition("data-answer data-silent")[2].partition("</form>")[0].count(" disabled") >= 2
                 answer = item["href"].replace("/needs-you/", "/questions/")
                 refused = await mira.send(answer, {**hidden, "decision": "approved"})
                 assert (refused.status, b"nothing was decided" in refused.body) == (503, True), refused
@@ -184,6 +235,49 @@ async def test_a_server_that_does_not_answer_is_named_and_nothing_is_decided_the
             assert still["key"] == item["key"]
             assert (await mira.answer(still["href"], decision="approved")).status == 303
             assert (await finished(one))["content"] == "It ran."
+
+
+async def test_the_questions_of_a_killed_server_have_ended_with_it(tmp_path: Path) -> None:
+    async with team_server(tmp_path, **DEAF) as (one, _), team_server(tmp_path, **DEAF) as (other, _other):
+        await one.start("[[scene: escalate]]", identity="arch", **ASKS)
+        await other.start(say("hello"), identity="dev")
+        async with own_pages(one.setup) as (_, link):
+            mira = await signed_in(link)
+            item = (await mira.until("/ui/needs-you.json", ONE))["items"][0]
+            hidden = await mira.form(item["href"])
+            one.signal(signal.SIGKILL)
+            needs = await mira.until("/ui/needs-you.json", NOBODY)
+            assert [(each["key"], each["text"]) for each in needs["answered"]] == [
+                (item["key"], "lost: touch made.txt")
+            ]
+            page = await mira.page(item["href"])
+            assert ("The server ended, and the question ended with it." in page, "data-answer" in page) == (True, False)
+            answer = item["href"].replace("/needs-you/", "/questions/")
+            refused = await mira.send(answer, {**hidden, "decision": "approved"}, accept="application/json")
+            told = json.loads(refused.body)
+            assert (refused.status, told["used"], told["state"]) == (409, False, "lost"), told
+
+
+async def test_servers_that_cannot_be_controlled_are_named_each_with_what_to_do(tmp_path: Path) -> None:
+    setup = Setup(tmp_path)
+    setup.make()
+    state_dir = setup.home / ".config/atm/codex-sessions"
+    async with crowd(state_dir, 1) as later:
+        later.protocol = control.PROTOCOL + 1
+        older = NodeLock(str(state_dir), "older")
+        async with own_pages(setup) as (_, link):
+            mira = await signed_in(link)
+            fleet = await mira.until("/ui/fleet.json", "2 things need you.")
+            whys = {each["node"]: each["why"] for each in fleet["silent"]}
+            assert "speaks another protocol; upgrade it" in whys["crowd"]
+            assert "its codex-mcp is too old" in whys["older"]
+            needs = await mira.until("/ui/needs-you.json", "2 things need you.")
+            pages = [await mira.page(item["href"]) for item in needs["items"]]
+            assert all("cannot be reached: " in page for page in pages)
+            assert "upgrade it" in "".join(pages)
+            health = await mira.told("/ui/health.json")
+            assert [check["level"] for check in health["checks"]].count("bad") == 2
+        older.give_up()
 
 
 async def test_an_open_page_is_told_what_changes(tmp_path: Path) -> None:

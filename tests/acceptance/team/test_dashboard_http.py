@@ -20,6 +20,7 @@ from tests.support.dashboard.visitor import Visitor, own_pages, signed_in
 from tests.support.http.client import connect
 from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import Door, call, stateless
+from tests.support.patience import PATIENCE
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import TOUR, Json, Setup
 from tests.support.team.scenes import TEAM_SCRIPT
@@ -55,7 +56,11 @@ async def run(port: int, tool: str, who: str = "", **arguments: Any) -> Json:
 
 
 async def link_of(server: ChildServer, *flags: str) -> str:
-    """What `codex-mcp dashboard` prints in the server's home."""
+    """What `codex-mcp dashboard` prints in the server's home, once that has joined its folder."""
+    folder = str(server.setup.home / ".config/atm/codex-sessions")
+    async with asyncio.timeout(PATIENCE):
+        while not await asyncio.to_thread(living_nodes, folder):
+            pass
     done = await asyncio.to_thread(command, server.setup.home, "dashboard", *flags, ATM_IDENTITY="mira")
     assert done.returncode == 0, done
     return str(done.stdout)
@@ -98,6 +103,19 @@ async def test_without_https_no_other_address_shows_the_pages(tmp_path: Path) ->
     assert (done.returncode, "cannot show the dashboard on 0.0.0.0 without HTTPS" in done.stderr) == (2, True)
 
 
+async def test_behind_a_proxy_that_speaks_https_the_pages_have_its_name(tmp_path: Path) -> None:
+    async with server_with(tmp_path, "--allowed-hosts", "codex.example") as server:
+        code = (await link_of(server)).partition("code=")[2].split()[0]
+        proxied = {"host": "codex.example", "x-forwarded-proto": "https", "origin": "https://codex.example"}
+        phone = Visitor(server.port)
+        done = await phone.send("/ui/sign-in", {"code": code}, **proxied)
+        assert (done.status, "; Secure" in done.headers["set-cookie"]) == (303, True), done
+        assert done.headers["set-cookie"].startswith("codex_mcp_web=")
+        assert (await phone.get("/ui/fleet", **proxied)).status == 200
+        elsewhere = await phone.get("/ui/fleet", host="evil.example", **{"x-forwarded-proto": "https"})
+        assert elsewhere.status == 421
+
+
 async def test_what_is_one_principals_is_not_there_for_another(tmp_path: Path) -> None:
     async with server_with(tmp_path, "--tokens", str(tokens(tmp_path))) as server:
         await run(server.port, "codex", "alice", prompt="[[scene: escalate]]", identity="secret-arch", **ASKS)
@@ -122,6 +140,24 @@ async def test_what_is_one_principals_is_not_there_for_another(tmp_path: Path) -
         assert (await stranger.send(answer, hidden, **bearer)).status == 401
         assert (await people["alice"].answer(item["href"], decision="approved")).status == 303
         assert "It was answered (approved) by alice" in await mira.page(item["href"])
+
+
+async def test_a_server_on_which_a_principal_has_nothing_is_not_shown_to_it(tmp_path: Path) -> None:
+    async with server_with(tmp_path, "--tokens", str(tokens(tmp_path))) as server:
+        await run(server.port, "codex", "alice", prompt=say("hello"), identity="alice-agent")
+        async with team_server(tmp_path, script=TEAM_SCRIPT) as (other, _model):
+            await other.start(say("hello"), identity="mine")
+            mira = await signed_in(await link_of(server))
+            assert (await mira.told("/ui/fleet.json"))["servers"] == 2
+            for name, pids in (("alice", {server.process.pid}), ("bob", set())):
+                visitor = Visitor(server.port)
+                assert (await visitor.send("/ui/sign-in", {"token": TOKENS[name]})).status == 303
+                checks = (await visitor.told("/ui/health.json"))["checks"]
+                shown = {int(each["name"].rpartition(" ")[2]) for each in checks if each["name"].startswith("Server p")}
+                assert shown == pids
+                for page in ("fleet", "executors", "health"):
+                    assert str(other.process.pid) not in await visitor.page(f"/ui/{page}")
+                assert (await visitor.told("/ui/fleet.json"))["servers"] == 1
 
 
 async def test_a_session_ends_with_its_token_and_the_generated_token_is_nobodys(tmp_path: Path) -> None:
@@ -207,3 +243,18 @@ async def test_pages_are_loaded_when_the_first_one_is_opened(tmp_path: Path) -> 
         await signed_in(await link_of(server))
         if os.uname().sysname == "Linux":
             assert "markupsafe" in await loaded(server.process.pid)
+
+
+async def test_a_server_over_stdio_loads_no_page_and_no_web_server_while_others_look_at_its_agents(
+    tmp_path: Path,
+) -> None:
+    async with team_server(tmp_path, script=TEAM_SCRIPT) as (server, _model):
+        await server.start(say("hello"), identity="arch")
+        async with own_pages(server.setup) as (pages, link):
+            mira = await signed_in(link)
+            for page in ("fleet", "mail", "executors", "health", "audit"):
+                await mira.page(f"/ui/{page}")
+            modules = await loaded(server.process.pid)
+            assert [each for each in ("markupsafe", "httptools", "uvloop") if each in modules] == []
+            if os.uname().sysname == "Linux":
+                assert "markupsafe" in await loaded(pages.process.pid)

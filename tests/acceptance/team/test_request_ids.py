@@ -153,15 +153,17 @@ async def test_a_resume_with_a_request_id_can_be_repeated_as_well(team: Team) ->
         assert not model.requests
 
 
-async def test_a_request_that_another_server_is_working_on_is_refused_here(team: Team) -> None:
+async def test_a_request_that_another_server_is_working_on_is_answered_by_it(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         start = {**START, "prompt": gate()}
         call = server.call("codex", start)
         await model.wait_for_gate("gate")
         async with team(script=TEAM_SCRIPT) as (other, other_model):
-            assert f"process {server.process.pid}" in refusal(await other.run("codex", start))
+            repeat = other.call("codex", start)
+            assert list(await other.threads()) == list(await server.threads())
             model.release("gate")
             first = structured(await server.result(call))
+            assert same(first, structured(await other.result(repeat)))
             assert same(first, await other.start_with(start))
             assert not other_model.requests
 

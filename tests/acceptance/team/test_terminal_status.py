@@ -38,6 +38,7 @@ async def test_it_says_who_needs_you_and_which_servers_run(tmp_path: Path) -> No
         assert (document["schema"], document["sentence"]) == (1, "1 agent needs you.")
         assert {each["identity"]: each["group"] for each in document["agents"]} == {"arch": "need", "dev": "work"}
         (row,) = document["servers"]
+        assert [(each["name"], each["sessions"]) for each in row["clients"]] == [("tests", 1)]
         assert (row["process"], row["version"], row["agents"]) == (server.process.pid, __version__, 2)
         model.release("gate")
 

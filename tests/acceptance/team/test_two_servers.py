@@ -27,20 +27,12 @@ async def approvals(server: TeamServer) -> list[Json]:
 
 
 @requirement("FR-2.5", "FR-3.1")
-async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_both(team: Team) -> None:
+async def test_the_second_server_knows_whose_an_agent_is_and_names_are_those_of_both(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (one, model), team(script=TEAM_SCRIPT) as (other, _):
         arch = await one.start(say("one"), identity="arch")
         await one.start(say("one"))
         assert await statuses(other) == {"arch": "active", "codex": "active"}
         assert (await other.threads())[arch["codex_id"]]["owner"]["pid"] == one.process.pid
-        for tool, arguments in (
-            ("codex-reply", {"identity": "arch", "prompt": say("two")}),
-            ("codex-reply", {"codex_id": arch["codex_id"], "prompt": say("two")}),
-            ("codex", {"codex_id": arch["codex_id"], "prompt": say("two")}),
-            ("codex_close", {"codex_id": arch["codex_id"]}),
-            ("codex_wait", {"ids": ["arch"]}),
-        ):
-            assert f"run by another server, process {one.process.pid} on" in refusal(await other.run(tool, arguments))
         taken = await other.run("codex", {"identity": "arch", "prompt": say("two")})
         assert arch["codex_id"] in refusal(taken)
         assert (await other.start(say("two")))["identity"] == "codex-2"
@@ -49,9 +41,7 @@ async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_b
         # What one lets go of, the other may have.
         await one.close_agent("arch")
         assert (await other.start(say("back"), codex_id=arch["codex_id"]))["threadId"] == arch["threadId"]
-        assert f"process {other.process.pid} on" in refusal(
-            await one.run("codex-reply", {"identity": "arch", "prompt": say("x")})
-        )
+        assert (await one.reply("arch", say("there")))["content"] == "there"
         assert len(model.requests) == 3
 
 
@@ -96,6 +86,7 @@ async def test_what_an_agent_of_the_other_server_asks_is_seen_and_its_server_get
         wrong = refusal(await other.run("codex_approvals", answer | {"decision": "approved_mcp_policy_amendment"}))
         assert "the answer was not used" in wrong
         assert structured(await other.run("codex_approvals", answer))["answered"] == question["id"]
+        await one.until(lambda: any(entry["event"] == "approval" for entry in one.audit()))
         decided = [entry for entry in one.audit() if entry["event"] == "approval"]
         assert [(entry["what"], entry["by"], entry["via"]) for entry in decided] == [
             ("approved", "tests", "codex_approvals")
@@ -162,7 +153,7 @@ async def test_agents_of_a_server_that_stays_stopped_go_on_with_the_other(
         for call in calls:
             told = refusal(await one.result(call))
             assert "Another server has taken over agent" in told or "Codex ended unexpectedly (signal SIGKILL" in told
-        assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
+        assert structured(await one.run("codex-reply", reply))["content"] == "taken over"
         assert (await one.status())["identities"] == {}
         assert (await one.start(say("new"), identity="new"))["content"] == "new"
         assert (await other.status())["identities"].keys() == {"arch", "dev", "mine"}
@@ -192,7 +183,7 @@ async def test_a_server_that_was_stopped_for_too_long_and_goes_on_lets_go_of_its
         assert (await one.start(say("new"), identity="dev"))["content"] == "new"
         reply = {"identity": "arch", "prompt": say("taken over")}
         assert structured(await other.run("codex-reply", reply))["content"] == "taken over"
-        assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
+        assert structured(await one.run("codex-reply", reply))["content"] == "taken over"
         status = await one.status()
         assert (list(status["identities"]), status["core"]["starts"]) == (["dev"], 1)
         assert (await other.status())["identities"] == {"arch": arch["codex_id"]}

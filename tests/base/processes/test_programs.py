@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.processes.programs import OURSELVES, find, places
+from codex_mcp.base.processes.programs import OURSELVES, find, for_person, our_command, our_path, places
 from tests.support.repositories import repository
 
 
@@ -84,3 +84,16 @@ def test_we_are_not_started_from_the_files_of_the_working_folder(project: Path) 
     said = subprocess.run([*OURSELVES, "version"], cwd=project, capture_output=True, text=True, check=True)
     assert "planted" not in said.stdout
     assert "codex-mcp" in said.stdout
+
+
+def test_advice_names_this_program_as_its_reader_can_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "Codex is not signed in. Run `codex-mcp login`, or `printenv KEY | codex-mcp login`; codex-mcp waits."
+    monkeypatch.setenv("PATH", str(tmp_path))
+    own = our_path(str(tmp_path))
+    assert our_command() == own != "codex-mcp"
+    assert for_person(said) == (
+        f"Codex is not signed in. Run `{own} login`, or `printenv KEY | {own} login`; codex-mcp waits."
+    )
+    (tmp_path / "codex-mcp").touch(mode=0o755)
+    assert our_command() == "codex-mcp"
+    assert for_person(said) == said

@@ -33,6 +33,7 @@ def test_a_table_is_read_with_the_kinds_of_its_keys() -> None:
         ({"url": "ws://h:1", "urk": "x"}, "box", "did you mean url?"),
         ({"url": "ws://h:1", "something": "x"}, "box", "no such key; an environment has url"),
         ({"url": "ws://h:1", "cwd": "srv"}, "box", "an absolute path: it is a folder of the other machine"),
+        ({"url": "ws://h:1", "token-file": "a", "token_file": "b"}, "box", "occurs twice, once with - and once with _"),
         ({"cwd": "/srv"}, "box", "it has no url"),
         ({"url": "ws://h:1", "pin": PIN}, "box", "cannot use pin of the environment box in config.toml"),
     ],
@@ -44,10 +45,10 @@ def test_what_is_wrong_is_named(table: dict[str, object], name: str, said: str) 
 
 
 def test_an_unknown_environment_is_told_with_those_there_are() -> None:
-    assert unknown("bix", {"box": BOX}) == (
+    assert str(unknown("bix", {"box": BOX})) == (
         "there is no environment 'bix' on this server; did you mean box? known: local, box"
     )
-    assert unknown("somewhere", {}) == "there is no environment 'somewhere' on this server; known: local"
+    assert str(unknown("somewhere", {})) == "there is no environment 'somewhere' on this server; known: local"
 
 
 def test_this_machine_is_not_elsewhere() -> None:

@@ -61,7 +61,8 @@ def test_a_key_is_not_typed_into_a_terminal(tmp_path: Path) -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     with Terminal([PROGRAM, "login", "--with-api-key"], environment) as terminal:
         assert terminal.exit_code() == 2
-    assert "printenv OPENAI_API_KEY | codex-mcp login --with-api-key" in " ".join(terminal.shown.split())
+    advice = f"run printenv OPENAI_API_KEY | {PROGRAM} login --with-api-key"
+    assert advice in " ".join(terminal.shown.split())
 
 
 def test_a_browser_login_says_what_to_do_without_a_browser_and_ends_with_ctrl_c(tmp_path: Path) -> None:

@@ -107,6 +107,16 @@ def test_a_file_that_did_not_exist_is_gone_after_uninstall(world: World, client:
     assert world.file(client, scope).is_file()
     assert world.run("uninstall", client, "--scope", scope) == 0
     assert world.files() == {}
+    left = {path.name for path in world.home.iterdir()}
+    assert left <= {"shop", ".config", ".codex"}  # shared folders, and our own
+
+
+def test_a_folder_with_something_else_in_it_stays(world: World) -> None:
+    other = world.file("continue").with_name("other.json")
+    assert world.run("install", "continue") == 0
+    other.write_text("{}")
+    assert world.run("uninstall", "continue") == 0
+    assert other.exists()
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))

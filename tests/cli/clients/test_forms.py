@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from codex_mcp.cli.clients.entries import words_of
-from codex_mcp.cli.clients.known import CLIENTS, Scope, entry
+from codex_mcp.cli.clients.known import CLIENTS, Scope
+from codex_mcp.cli.clients.own_entry import entry
 from tests.cli.clients.test_installing import MOVED, PROGRAM
 from tests.support.clients.home import World
 

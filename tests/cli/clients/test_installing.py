@@ -207,7 +207,9 @@ def test_a_dead_entry_that_cannot_be_rewritten_is_named(world: World) -> None:
 def test_other_dead_entries_of_the_client_are_named(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     written(world, "cursor", {"command": "codex", "args": ["mcp-server"]})
     assert world.run("install", "cursor", "--name", "agents") == 0
-    assert "The server codex of Cursor starts an old Codex server: codex-mcp migrate" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "The server codex of Cursor starts an old Codex server: " in told
+    assert "codex-mcp migrate changes it." in told
 
 
 FOREIGN = {"command": "theirs", "args": ["x"], "env": {"A": "b"}, "disabled": True}

@@ -7,7 +7,9 @@ import msgspec
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.clients.known import CLIENTS, Scope, entry, folders, place
+from codex_mcp.cli.clients.known import CLIENTS, Scope, place
+from codex_mcp.cli.clients.own_entry import entry
+from codex_mcp.cli.clients.surroundings import folders
 
 PAGE = Path(__file__).parents[3] / "docs/clients.md"
 
@@ -31,6 +33,23 @@ LINUX = folders({}, home="/home/me", project="/p", repository="/r", is_macos=Fal
             "cline",
             "/home/me/.cline/data/settings/cline_mcp_settings.json",
             "/Users/me/.cline/data/settings/cline_mcp_settings.json",
+        ),
+        (
+            "windsurf",
+            "/home/me/.codeium/windsurf/mcp_config.json",
+            "/Users/me/.codeium/windsurf/mcp_config.json",
+        ),
+        (
+            "insiders",
+            "/home/me/.config/Code - Insiders/User/mcp.json",
+            "/Users/me/Library/Application Support/Code - Insiders/User/mcp.json",
+        ),
+        ("junie", "/home/me/.junie/mcp/mcp.json", "/Users/me/.junie/mcp/mcp.json"),
+        ("amp", "/home/me/.config/amp/settings.json", "/Users/me/.config/amp/settings.json"),
+        (
+            "continue",
+            "/home/me/.continue/mcpServers/codex-mcp.json",
+            "/Users/me/.continue/mcpServers/codex-mcp.json",
         ),
         (
             "desktop",
@@ -70,6 +89,7 @@ def test_a_scope_that_a_client_lacks_is_refused() -> None:
         ("cline", "CLINE_DIR", "/x/data/settings/cline_mcp_settings.json"),
         ("cline", "CLINE_DATA_DIR", "/x/settings/cline_mcp_settings.json"),
         ("cline", "CLINE_MCP_SETTINGS_PATH", "/x"),
+        ("continue", "CONTINUE_GLOBAL_DIR", "/x/mcpServers/codex-mcp.json"),
     ],
 )
 def test_a_variable_of_the_client_moves_its_file(client: str, variable: str, file: str) -> None:

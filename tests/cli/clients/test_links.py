@@ -71,7 +71,7 @@ def test_no_link_of_a_project_leads_a_write_out_of_it(
     if is_there:
         victim.write_bytes(dead(client))
     link, leads_to = (file.parent, secrets) if is_folder and file.parent != world.project else (file, victim)
-    link.parent.mkdir(exist_ok=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(leads_to)
     before = victims(world)
     assert refuses(world, "install", client, "--scope", "project", "--force")
@@ -83,7 +83,7 @@ def test_no_link_of_a_project_leads_a_write_out_of_it(
 @pytest.mark.parametrize("client", SHARED)
 def test_a_link_within_the_project_stays_and_its_file_is_changed(world: World, client: str) -> None:
     file = world.file(client, Scope.PROJECT)
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     (world.project / "real").write_bytes(b"")
     file.symlink_to(os.path.relpath(world.project / "real", file.parent))
     assert world.run("install", client, "--scope", "project") == 0

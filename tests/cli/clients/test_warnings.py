@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.clients.known import CLIENTS, Scope, client_named
+from codex_mcp.cli.clients.known import CLIENTS, Scope
+from codex_mcp.cli.clients.surroundings import client_named
 from tests.support.clients.home import World
 
 SIGN_IN = "you are not signed in to OpenAI"
@@ -51,11 +52,12 @@ def test_a_client_on_path_is_here(world: World, capsys: pytest.CaptureFixture[st
     assert NOT_HERE not in warned(world, capsys, client)
 
 
+@pytest.mark.parametrize("client", ["cursor", "continue", "junie"])
 def test_the_folder_of_a_program_with_a_window_shows_that_it_is_here(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: World, capsys: pytest.CaptureFixture[str], client: str
 ) -> None:
-    (world.home / ".cursor").mkdir()
-    assert NOT_HERE not in warned(world, capsys, "cursor")
+    (world.home / f".{client}").mkdir()
+    assert NOT_HERE not in warned(world, capsys, client)
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ DEMO = [sys.executable, "-m", "codex_mcp", "demo"]
 
 
 @pytest.mark.parametrize(
-    ("words", "given"), [([], None), (["--yes"], "yes"), (["--keep"], "keep"), (["--remote"], "remote")]
+    ("words", "given"),
+    [([], None), (["--yes"], "yes"), (["--keep"], "keep"), (["--remote"], "remote"), (["--team"], "team")],
 )
 def test_its_flags(words: list[str], given: str | None) -> None:
     parser = argparse.ArgumentParser()
     cmd_demo.configure(parser)
-    assert vars(parser.parse_args(words)) == {name: name == given for name in ("yes", "keep", "remote")}
+    assert vars(parser.parse_args(words)) == {name: name == given for name in ("yes", "keep", "remote", "team")}
 
 
 def test_where_it_cannot_be_run_one_sentence_and_exit_code_2_say_so(tmp_path: Path) -> None:

@@ -111,6 +111,15 @@ def state_in_a_file(patient: Patient) -> None:
     patient.flags = ["--state-dir", "file"]
 
 
+def a_state_without_encryption(patient: Patient) -> None:
+    patient.variables.update(NO_CODEX)
+    patient.variables["CODEX_MCP_STATE"] = "postgresql://me@db.example/team"
+
+
+def no_state(patient: Patient) -> None:
+    del patient.variables["CODEX_MCP_STATE"]
+
+
 def no_flags(patient: Patient) -> None:
     patient.flags = []
 
@@ -133,6 +142,22 @@ def the_first_call(patient: Patient) -> None:
 def an_old_codex(patient: Patient) -> None:
     patient.codex('[ "$1" = --version ] && echo codex-cli 0.153.4 && exit', '[ "$1" = app-server ] && exit 1')
     patient.variables["CODEX_MCP_ALLOW_UNTESTED_CODEX"] = "true"
+
+
+def an_address_where_nothing_answers(patient: Patient) -> None:
+    patient.variables.update(NO_CODEX)
+    words = [PROGRAM, "install", "cursor", "--http", "http://127.0.0.1:9/mcp"]
+    subprocess.run(words, env=patient.environment, cwd=patient.home, check=True, capture_output=True)
+
+
+def a_plugin_and_an_entry(patient: Patient) -> None:
+    patient.variables.update(NO_CODEX)
+    text = entry(PROGRAM, "serve")
+    patient.write(".claude.json", text)
+    place = patient.write(".claude/plugins/it/.mcp.json", text).parent
+    installed = {"plugins": {"codex-mcp@it": [{"scope": "user", "installPath": str(place)}]}}
+    patient.write(".claude/plugins/installed_plugins.json", json.dumps(installed))
+    patient.write(".claude/settings.json", json.dumps({"enabledPlugins": {"codex-mcp@it": True}}))
 
 
 def a_codex_on_path(version: str, *, with_entry: bool = False) -> Step:
@@ -256,6 +281,9 @@ CASES = {
         "the first call to the next one sets it aside",
         the_first_call,
     ),
+    "a database that cannot be used": Case(
+        "folders.database", E, a_state_without_encryption, "add ?sslmode=verify-full", no_state
+    ),
     "a lock": Case("folders.lock", W, a_held_lock, "end the process", released),
     "a client's file that cannot be read": Case(
         "clients.file", W, written(".cursor/mcp.json", "{"), "correct the file", written(".cursor/mcp.json", "{}")
@@ -276,6 +304,12 @@ CASES = {
         written(".cursor/mcp.json", entry("/gone/codex-mcp", "mcp-server")),
         f"change its command to {PROGRAM}",
         written(".cursor/mcp.json", entry(PROGRAM, "mcp-server")),
+    ),
+    "an address where nothing answers": Case(
+        "clients.address", E, an_address_where_nothing_answers, "start the server", Patient.follow_command
+    ),
+    "a plugin and an entry with the same server": Case(
+        "clients.twice", W, a_plugin_and_an_entry, "or remove the plugin", Patient.follow_command
     ),
     "a client that gives up early": Case(
         "clients.timeout",

@@ -5,10 +5,11 @@ import inspect
 
 import pytest
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 from codex_mcp.cli.clients.recognition.servers import recognised
 from codex_mcp.cli.doctor import checks, client_checks, facts
-from codex_mcp.cli.doctor.checks import judge, split
+from codex_mcp.cli.doctor.checks import judge
 from codex_mcp.cli.doctor.facts import (
     Clients,
     Codex,
@@ -47,15 +48,27 @@ def with_entry(*words: str, is_there: bool = True, timeout: float | None = None,
     return but(clients=Clients((entry,), **more))  # type: ignore[arg-type]
 
 
+def with_address(says: str) -> Facts:
+    place = ("Cursor", ".cursor/mcp.json", "codex2", ())
+    entry = Entry(*place, scope="project", url="http://127.0.0.1:9/mcp", is_recorded=True)
+    return but(clients=Clients((entry,), addresses={"http://127.0.0.1:9/mcp": says}))
+
+
+def in_claude(name: str, scope: str = "user") -> Entry:
+    return Entry("Claude Code", "~/file", name, OURS, starts=recognised(OURS), scope=scope)
+
+
 def with_key(name: str, *, is_set: bool) -> Facts:
     provider = facts.Provider("mine", name, is_key_set=is_set)
     return but(configuration=Configuration(provider=provider), core=Core())
 
 
 OURS = ("codex-mcp", "mcp-server")
-NO_CODEX = "cannot find Codex: there is no `codex` on PATH; install it with `pip install openai-codex-cli-bin`"
-MISNAMED = (
-    "the environment variable CODEX_MCP_MODLE has no effect: there is no such setting; did you mean CODEX_MCP_MODEL?"
+NO_CODEX = Notice(
+    "cannot find Codex: there is no `codex` on PATH", "install it with `pip install openai-codex-cli-bin`"
+)
+MISNAMED = Notice(
+    "the environment variable CODEX_MCP_MODLE has no effect: there is no such setting", "did you mean CODEX_MCP_MODEL?"
 )
 
 # The problem; what it is called; a part of the advice; the same machine after following it.
@@ -130,7 +143,9 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         but(configuration=Configuration(provider=facts.Provider("mine", url="https://x.example"))),
     ),
     "a bad setting": (
-        but(configuration=Configuration(settings_error="cannot use port = 'x' from --port: it must be a number")),
+        but(
+            configuration=Configuration(settings_error=Notice("cannot use port = 'x' from --port: it must be a number"))
+        ),
         "settings",
         Level.ERROR,
         "correct this setting",
@@ -144,14 +159,18 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         WORKING,
     ),
     "a configuration that Codex refuses": (
-        but(core=Core(account="chatgpt", config_error="unknown variant `sometimes`")),
+        but(core=Core(account="chatgpt", config_error=Notice("unknown variant `sometimes`"))),
         "config.toml",
         Level.ERROR,
         "correct ",
         WORKING,
     ),
     "a configuration that needs a newer Codex": (
-        but(core=Core(account="chatgpt", config_error="no such provider: this is Codex 0.163.0; name a newer Codex")),
+        but(
+            core=Core(
+                account="chatgpt", config_error=Notice("no such provider: this is Codex 0.163.0", "name a newer Codex")
+            )
+        ),
         "config.toml",
         Level.ERROR,
         "name a newer Codex",
@@ -214,6 +233,13 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         "stop all servers",
         WORKING,
     ),
+    "a database that cannot be used": (
+        but(folders=Folders(database_error=Notice("The state postgresql://db/x does not answer. Try again."))),
+        "folders.database",
+        Level.ERROR,
+        "start the database",
+        but(folders=Folders(database="postgresql://db/x, PostgreSQL 16.14")),
+    ),
     "a lock": (
         but(folders=Folders(held_locks=("~/x.lock",))),
         "folders.lock",
@@ -249,6 +275,20 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         "change its command to /opt/codex-mcp",
         with_entry("/opt/codex-mcp", "mcp-server"),
     ),
+    "an address where nothing answers": (
+        with_address("nothing answers there"),
+        "clients.address",
+        Level.ERROR,
+        "codex-mcp uninstall cursor --scope project --name codex2",
+        with_address("answers"),
+    ),
+    "a plugin and an entry with the same server": (
+        but(clients=Clients((in_claude("codex"), in_claude("plugin:codex-mcp:codex", "plugin")))),
+        "clients.twice",
+        Level.WARNING,
+        "codex-mcp uninstall claude",
+        but(clients=Clients((in_claude("plugin:codex-mcp:codex", "plugin"),))),
+    ),
     "a client that gives up early": (
         with_entry(*OURS, timeout=60),
         "clients.timeout",
@@ -271,7 +311,7 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         but(ports=(facts.Port(3334, "the server", problem="", instead=""),)),
     ),
     "agents that cannot be read": (
-        but(agents=facts.Agents(error="cannot read the state folder ~/s: I/O error; check its permissions")),
+        but(agents=facts.Agents(error=Notice("cannot read the state folder ~/s: I/O error", "check its permissions"))),
         "agents",
         Level.ERROR,
         "check its permissions",
@@ -348,14 +388,3 @@ def reportable() -> set[tuple[str, str]]:
 
 def test_every_problem_that_the_code_can_report_is_in_the_table() -> None:
     assert reportable() == {(check, level.name) for _, check, level, _, _ in PROBLEMS.values()}
-
-
-@pytest.mark.parametrize(
-    ("sentence", "parts"),
-    [
-        ("cannot do it: a; b; do that", ("cannot do it: a; b", "do that")),
-        ("cannot do it", ("cannot do it", "")),
-    ],
-)
-def test_an_error_is_split_into_problem_and_advice(sentence: str, parts: tuple[str, str]) -> None:
-    assert split(sentence) == parts

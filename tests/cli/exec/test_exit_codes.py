@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from codex_mcp.transports.websocket import AcceptedSocket, Endpoint, listen
+from codex_mcp.transports.websockets.accepted import Endpoint, listen
+from codex_mcp.transports.websockets.socket import Socket
 from tests.support.patience import PATIENCE
 
 ANSWERS = {
@@ -18,7 +19,7 @@ ANSWERS = {
 class Executor:
     """Answers as an exec-server does whose only process ends with this exit code."""
 
-    def __init__(self, socket: AcceptedSocket, code: int) -> None:
+    def __init__(self, socket: Socket, code: int) -> None:
         self._socket = socket
         self._code = code
         self._requests = 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import NotFound, Refused
 from codex_mcp.cli.people.finding import caller_of, find_agent, for_agent
 from codex_mcp.state.embedded.flock import NodeLock
 from codex_mcp.team.agent import Agent, AgentStatus, Owner
@@ -26,10 +26,9 @@ def test_the_agent_that_was_used_last_is_meant_unless_one_runs(tmp_path: Path) -
     older, newer = agent("codex:1", "arch", 1.0, thread_id="t1"), agent("codex:2", "arch", 2.0)
     folder = written(tmp_path, older, newer)
     for name, codex_id in (("arch", "codex:2"), ("codex:1", "codex:1"), ("t1", "codex:1")):
-        found = find_agent(folder, name)
-        assert found is not None
-        assert found.codex_id == codex_id
-    assert find_agent(folder, "nobody") is None
+        assert find_agent(folder, name).codex_id == codex_id
+    with pytest.raises(NotFound, match="there is no agent nobody in "):
+        find_agent(folder, "nobody")
 
 
 def test_a_name_of_several_that_run_is_refused_with_their_ids(tmp_path: Path) -> None:
@@ -40,9 +39,7 @@ def test_a_name_of_several_that_run_is_refused_with_their_ids(tmp_path: Path) ->
     with pytest.raises(Refused, match=r"arch names several agents: codex:2 \(team blue\), codex:1 \(team red\)"):
         find_agent(folder, "arch")
     lock.drop()  # its server is gone: both are stale
-    found = find_agent(folder, "arch")
-    assert found is not None
-    assert found.codex_id == "codex:3"
+    assert find_agent(folder, "arch").codex_id == "codex:3"
 
 
 def test_a_person_acts_for_the_principal_of_the_agent() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.cli.state.pruning import pruned
 from codex_mcp.state.contract import Claim
 from codex_mcp.state.embedded.store import open_store
@@ -15,8 +16,12 @@ from tests.support.state.agents import an_agent, record, register
 NOW = time.time()
 
 
+def settings_of(folder: Path) -> TeamSettings:
+    return TeamSettings(state_dir=str(folder))
+
+
 async def prune(folder: Path, *agents: Agent) -> list[Agent]:
-    return await asyncio.to_thread(pruned, str(folder), agents, NOW)
+    return await asyncio.to_thread(pruned, settings_of(folder), agents, NOW)
 
 
 def registered(folder: Path) -> set[str]:
@@ -63,7 +68,7 @@ async def test_what_ran_since_it_was_looked_at_is_left_alone(tmp_path: Path) -> 
 def test_where_no_server_of_ours_ran_the_registry_alone_is_changed(tmp_path: Path) -> None:
     old, other = an_agent(1, days_ago=1), an_agent(2)
     register(tmp_path, old, other)
-    assert pruned(str(tmp_path), [old], NOW) == [old]
+    assert pruned(settings_of(tmp_path), [old], NOW) == [old]
     assert registered(tmp_path) == {other.codex_id}
     assert not (tmp_path / "state.db").exists()
 
@@ -73,12 +78,12 @@ def test_a_summary_stays_while_its_thread_goes_on_under_another_id(tmp_path: Pat
     again = msgspec.structs.replace(an_agent(2), thread_id=old.thread_id)
     register(tmp_path, old, again)
     write_summary(str(tmp_path), "codex", "thread-1", "done")
-    pruned(str(tmp_path), [old], NOW)
+    pruned(settings_of(tmp_path), [old], NOW)
     assert Path(path_of(str(tmp_path), "codex", "thread-1")).exists()
-    pruned(str(tmp_path), [again], NOW)
+    pruned(settings_of(tmp_path), [again], NOW)
     assert not (tmp_path / "codex").exists()
 
 
 def test_nothing_to_do_makes_nothing(tmp_path: Path) -> None:
-    assert pruned(str(tmp_path / "nosuch"), [], NOW) == []
+    assert pruned(settings_of(tmp_path / "nosuch"), [], NOW) == []
     assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from codex_mcp.base.errors import BadOverride, UnknownProfile
 from codex_mcp.codex.config.overrides import (
     APPROVAL_POLICIES,
+    MEMORIES,
     OFF_BY_DEFAULT,
     ON_FAILURE_WARNING,
     CoreConfig,
@@ -17,6 +18,7 @@ from codex_mcp.codex.config.overrides import (
     lift_profile,
     mapped_policy,
     merged,
+    of_thread,
     parse_override,
     parse_overrides,
     profile_layer,
@@ -24,7 +26,7 @@ from codex_mcp.codex.config.overrides import (
     tool_layer,
 )
 
-OFF = expanded(dict.fromkeys(OFF_BY_DEFAULT, False))
+OFF = expanded(dict.fromkeys((*OFF_BY_DEFAULT, MEMORIES), False))
 
 words = st.text("abcxyz_", min_size=1, max_size=4)
 leaves = st.one_of(st.booleans(), st.integers(), words, st.lists(st.integers(), max_size=3))
@@ -198,7 +200,16 @@ def test_a_core_without_wishes_gets_the_outbound_features_switched_off() -> None
 def test_what_the_user_sets_is_not_switched_off(overrides: list[str], config: dict[str, object] | None) -> None:
     found = flattened(core_config(overrides, config).overrides)
     theirs = {"features.apps": True} if overrides else {}
-    assert found == {**theirs, **{key: False for key in OFF_BY_DEFAULT if key != "features.apps"}}
+    assert found == {**theirs, **{key: False for key in (*OFF_BY_DEFAULT, MEMORIES) if key != "features.apps"}}
+
+
+def test_only_the_server_s_own_override_switches_memories_on() -> None:
+    on = {"features": {"memories": True}}
+    assert flattened(core_config([], on).overrides)[MEMORIES] is False
+    server = core_config(["features.memories=true"], None).overrides
+    assert of_thread(server, {"model": "m"})[MEMORIES] is True
+    assert of_thread(core_config([], on).overrides, on)[MEMORIES] is False
+    assert of_thread({}, on) == on
 
 
 @pytest.mark.parametrize(

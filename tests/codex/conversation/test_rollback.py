@@ -40,13 +40,14 @@ class Listing:
 @given(st.integers(0, 30), st.integers(1, 7), st.integers(1, 40))
 async def test_exactly_so_many_are_dropped_or_none(turns: int, page: int, count: int) -> None:
     async with core() as far:
-        listing = Listing(far, turns, page)
+        listing, dropped = Listing(far, turns, page), list[str]()
         far.tasks.spawn(listing.answer(), name="answers")
         if count > turns:
             with pytest.raises(CoreError, match=f"has only {turns} turn"):
-                await drop_turns(far.app, "thread", count)
-            assert listing.reverted is None
+                await drop_turns(far.app, "thread", count, dropped.append)
+            assert (listing.reverted, dropped) == (None, [])
             return
-        said = await drop_turns(far.app, "thread", count)
+        said = await drop_turns(far.app, "thread", count, dropped.append)
+        assert dropped == [f"turn {turns - count}"]
         assert listing.reverted == {"threadId": "thread", "beforeTurnId": f"turn {turns - count}"}
         assert "Files are not rolled back" in said

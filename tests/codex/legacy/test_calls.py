@@ -65,7 +65,7 @@ def test_the_servers_own_configuration_counts_and_a_threads_wins() -> None:
 
 @pytest.mark.parametrize(("version", "more"), [("0.144.6", {}), ("0.145.0", NO_SUBAGENTS)])
 def test_what_cannot_be_owned_is_off_whatever_a_caller_says(version: str, more: dict[str, bool]) -> None:
-    spec = ThreadSpec(config={"features": {"multi_agent": True, "other": True}})
+    spec = ThreadSpec(config={"features": {"multi_agent": True, "other": True}, "approvals_reviewer": "auto_review"})
     given = start_arguments(spec, "do", {"features.goals": True}, Abilities(version, {"config": ()}))
     assert given["config"] == {"features.other": True, **UNOWNED, **more}
 

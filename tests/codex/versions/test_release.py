@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.codex.versions.release import Release, Unused
 
 FAILED = "failed to load configuration: "
@@ -26,15 +27,15 @@ OLDER = Unused("codex is Codex 0.100.0, which is older", "update it")
     ],
 )
 def test_what_a_newer_codex_may_know_names_the_version_as_the_likely_cause(refusal: str) -> None:
-    said = Release("0.163.0", NEWER).explained(refusal, {})
+    said = str(Release("0.163.0", NEWER).explained(refusal, {}))
     assert said == (
         f"{refusal.strip()}: the likely cause is that this is Codex 0.163.0, while codex is Codex 9.9.9, which has not "
         "been tried yet; try it, then start this server again"
     )
     alone = Release("0.163.0", OLDER).explained(refusal, {})
     assert alone == Release("0.163.0").explained(refusal, {})
-    assert "the likely cause is that this is Codex 0.163.0, and a newer one " in alone
-    assert alone.endswith("; name a newer Codex as codex_version, or correct the setting")
+    assert "the likely cause is that this is Codex 0.163.0, and a newer one " in alone.problem
+    assert alone.fix == "name a newer Codex as codex_version, or correct the setting"
 
 
 @pytest.mark.parametrize(
@@ -47,18 +48,18 @@ def test_what_a_newer_codex_may_know_names_the_version_as_the_likely_cause(refus
     ],
 )
 def test_what_no_other_version_would_take_is_left_as_it_is(refusal: str) -> None:
-    assert Release("0.163.0", NEWER).explained(refusal, {}) == refusal
+    assert Release("0.163.0", NEWER).explained(refusal, {}) == Notice(refusal)
 
 
 @pytest.mark.parametrize(
     "asked", [{"model_provider": "gcp"}, {"profiles.x": {"model_provider": "gcp"}}, {"gcp.colour": 1}]
 )
 def test_what_a_call_names_itself_is_its_sender_s_to_correct_unless_there_is_a_newer_codex(asked: Any) -> None:
-    assert Release("0.163.0").explained(NO_PROVIDER, asked) == NO_PROVIDER
-    assert "while codex is Codex 9.9.9" in Release("0.163.0", NEWER).explained(NO_PROVIDER, asked)
+    assert Release("0.163.0").explained(NO_PROVIDER, asked) == Notice(NO_PROVIDER)
+    assert "while codex is Codex 9.9.9" in Release("0.163.0", NEWER).explained(NO_PROVIDER, asked).problem
     in_file = Release("0.163.0").explained(IN_FILE, {"web_search": "warp"})
-    assert "the likely cause" in in_file
+    assert "the likely cause" in in_file.problem
 
 
 def test_without_a_version_nothing_is_said_of_it() -> None:
-    assert Release().explained(NO_PROVIDER, {}) == NO_PROVIDER
+    assert Release().explained(NO_PROVIDER, {}) == Notice(NO_PROVIDER)

@@ -9,6 +9,21 @@ from codex_mcp.wire import control
 from tests.support.dashboard.facts import HARM, agent, asked, receipt
 
 
+@pytest.mark.parametrize(
+    ("state", "changes", "can"),
+    [
+        ("expired", {}, True),
+        ("expired", {"thread_state": "busy"}, False),
+        ("expired", {"status": "closed"}, False),
+        ("decided", {}, False),
+    ],
+)
+def test_an_agent_that_nobody_answered_can_be_asked_to_try_again(
+    state: str, changes: dict[str, str], *, can: bool
+) -> None:
+    assert card_of(asked(receipt=receipt(state=state)), agent(**changes)).can_ask_again is can
+
+
 def test_a_command_is_shown_whole_with_where_and_why() -> None:
     fields = {"command_line": "/bin/bash -lc 'git\tpush\x1b[2J'", "cwd": "/src", "environment": "arm", "asker": "sub"}
     permissions = {"permissions": {"network": {"enabled": True}}}

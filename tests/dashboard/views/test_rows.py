@@ -26,6 +26,8 @@ def unseen(_: AgentFacts) -> bool:
 
 def test_the_sentence_is_true() -> None:
     assert [sentence(n) for n in (0, 1, 2)] == ["Nobody needs you.", "1 agent needs you.", "2 agents need you."]
+    assert (sentence(1, 1), sentence(2, 2)) == ("1 thing needs you.", "2 things need you.")
+    assert sentence(3, 1) == "2 agents and 1 more thing need you."
     facts = FleetFacts([agent()], [asked()])
     assert detail(Counts(1, 2, 3), facts, NOW) == "2 working, 3 ready; the oldest question is 1 min old"
     assert detail(Counts(0, 0, 1), FleetFacts(), NOW) == "0 working, 1 ready"
@@ -40,19 +42,16 @@ def test_a_row_says_where_and_by_whom_only_if_that_tells_something() -> None:
         ("harbor", "main", "", "mira"),
     ]
     far = FleetFacts([one, agent("c", owner=RunBy("far", 9))], silent=[Silent("far", "it hangs")])
-    need, ready = sections(looked_at(far, unseen, NOW), far, "", "")
-    assert [(row.server, row.is_live) for row in (*need.rows, *ready.rows)] == [
-        ("process 9", False),
-        ("process 4711", True),
-    ]
+    (ready,) = sections(looked_at(far, unseen, NOW), far, "", "")
+    assert [(row.server, row.is_live) for row in ready.rows] == [("process 4711", True), ("process 9", False)]
 
 
-def test_rows_of_agents_that_need_a_person_are_links() -> None:
+def test_rows_are_links_to_what_needs_a_person_or_to_the_thread() -> None:
     facts = FleetFacts([agent("api-1"), agent("b", last_error="x"), agent("c")], [asked()])
     rows = {row.name: row for section in sections(looked_at(facts, unseen, NOW), facts, "", "") for row in section.rows}
     assert rows["api-1"].href == "/ui/needs-you/1f/question-1"
     assert rows["b"].href == "/ui/needs-you/agent/codex:b"
-    assert rows["c"].href == ""
+    assert rows["c"].href == "/ui/threads/codex:c"
 
 
 def test_rows_are_filtered_by_group_and_by_words() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from codex_mcp.mail.delivery.envelope import EnvelopeLimits
 from codex_mcp.mail.delivery.handover import Batch, Handover
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.mail.store import MailStore
-from codex_mcp.mail.store_types import Outgoing
 from tests.support.mail.fixtures import inbox_bytes
 from tests.support.mail.folders import ALICE, BOB, make_team, opened, records
 

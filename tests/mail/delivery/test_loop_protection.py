@@ -140,11 +140,15 @@ def test_idle_notices_are_collapsed_and_begin_no_turn() -> None:
 
 def test_mail_that_has_gone_on_for_too_long_is_held_for_ever() -> None:
     unread = [message("1", hops=3), message("2", hops=4)]
-    assert choose(ARCH, unread, (), FEW, 0) == Choice(chosen=frozenset("1"), held=("2",))
+    assert choose(ARCH, unread, (), FEW, 0) == Choice(chosen=frozenset("1"), held={"2": Verdict.TOO_MANY_HOPS})
 
 
 def test_two_that_write_too_often_wait_and_others_do_not() -> None:
     unread = [message("1"), message("2", "qa")]
-    assert choose(ARCH, unread, after(2), FEW, 10) == Choice(chosen=frozenset("2"), held=("1",), free_at=100)
-    assert choose(ARCH, unread, after(3), FEW, 10) == Choice(held=("1", "2"), free_at=100)
+    assert choose(ARCH, unread, after(2), FEW, 10) == Choice(
+        chosen=frozenset("2"), held={"1": Verdict.PAIR_EXHAUSTED}, free_at=100
+    )
+    assert choose(ARCH, unread, after(3), FEW, 10) == Choice(
+        held={"1": Verdict.AGENT_EXHAUSTED, "2": Verdict.AGENT_EXHAUSTED}, free_at=100
+    )
     assert choose(ARCH, unread, after(3), FEW, 200).chosen == frozenset("12")

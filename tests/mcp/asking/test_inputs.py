@@ -15,6 +15,7 @@ from codex_mcp.mcp.asking.inputs import (
     input_required,
     numbered,
     sealed,
+    threads_asking,
     unsealed,
 )
 from codex_mcp.threads.questions.questions import Method
@@ -49,6 +50,12 @@ def test_every_question_has_a_key_of_its_own() -> None:
 def test_what_comes_back_as_it_was_given_is_read() -> None:
     assert brought(sealed(KEY, STATE)) == STATE
     assert brought(sealed(KEY, STATE), now=100.0) == STATE
+
+
+def test_the_threads_that_ask_are_told_to_whoever_has_the_key() -> None:
+    asked = {"approval-1": PLACE, "approval-2": Asked("thread-0", "q"), "approval-3": Asked("thread-1", "r")}
+    assert threads_asking(KEY, sealed(KEY, replace(STATE, asked=asked))) == ["thread-0", "thread-1"]
+    assert threads_asking(bytes(KEY_BYTES), sealed(KEY, STATE)) == threads_asking(KEY, "") == []
 
 
 @pytest.mark.parametrize("changed", [{"principal": "bob"}, {"call": "another"}, {"now": 100.1}])

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.mcp.calls.call import Call, CallRequest, GivenUp
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.peer import Peer

@@ -10,7 +10,7 @@ from codex_mcp.base.logs import Subject
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.calls.waiting import LONGEST_IDLE, Wait, WatchedAgent, _patience
 from codex_mcp.mcp.client import Client
-from codex_mcp.threads.news import WaitVerdict
+from codex_mcp.mcp.news import WaitVerdict
 from codex_mcp.wire.mcp import CallTool, Meta
 from tests.mcp.tools.test_tasks import meta
 from tests.support.clock import Clock, run_with_clock
@@ -130,7 +130,7 @@ async def test_a_wait_whose_time_is_up_says_what_is_still_running(tmp_path: Path
         for arguments in ({"timeout-seconds": 0.05}, {"threadIds": [thread], "timeout-seconds": 0}):
             result = await server.run("codex_wait", arguments)
             assert seen(result) == ([], 1)
-            assert "The agent is still working" in text_of(result)
+            assert "Still working: " in text_of(result)
         model.release("one")
         assert seen(await server.run("codex_wait", {"threadIds": [thread]})) == (["one"], 0)
         unchanged = await server.run("codex_wait", {"threadIds": [thread], "timeout-seconds": 0.05})

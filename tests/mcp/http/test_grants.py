@@ -25,7 +25,7 @@ class ClosedOne:
         self._closed = closed
         self._name = name
 
-    async def __call__(self) -> None:
+    def __call__(self) -> None:
         self._closed.names.append(self._name)
 
 
@@ -42,12 +42,12 @@ async def test_a_revoked_token_closes_what_it_has_open_and_nothing_else(tmp_path
     ada, bob = held(grants, access, ONE, closed.of("ada")), held(grants, access, TWO, closed.of("bob"))
     over = held(grants, access, TWO, closed.of("over"))
     grants.release(over)
-    await grants.check()
+    grants.check()
     assert closed.names == []
     token_file(tmp_path, f"ada {ONE}\neve {TWO}\n")
     access._checked_at = 0.0
-    await grants.check()
-    await grants.check()
+    grants.check()
+    grants.check()
     assert closed.names == ["bob"]
     assert (grants.still_holds(ada), grants.still_holds(bob), len(grants)) == (True, False, 1)
 
@@ -61,7 +61,7 @@ async def test_a_signed_token_closes_what_it_has_open_when_it_expires(tmp_path: 
     async with asyncio.timeout(PATIENCE):
         while not closed.names:
             await asyncio.sleep(0.05)
-            await grants.check()
+            grants.check()
     assert closed.names == ["short"]
     assert grants.still_holds(lasting)
 
@@ -72,5 +72,5 @@ async def test_a_key_that_is_removed_closes_what_was_signed_with_it(tmp_path: Pa
     held(grants, access, signed(), closed.of("ada"))
     key_file(tmp_path, name="k2")
     access._checked_at = 0.0
-    await grants.check()
+    grants.check()
     assert closed.names == ["ada"]

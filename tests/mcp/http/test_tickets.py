@@ -28,9 +28,15 @@ def test_it_is_read_as_it_was_written(ticket: SessionTicket) -> None:
 
 @pytest.mark.parametrize(
     ("now", "valid"),
-    [(ISSUED, True), (ISSUED + LIFETIME, True), (ISSUED + LIFETIME + 0.1, False), (ISSUED - 0.1, False)],
+    [
+        (ISSUED, True),
+        (ISSUED + LIFETIME, True),
+        (ISSUED + LIFETIME + 0.1, False),
+        (ISSUED - tickets.SKEW, True),
+        (ISSUED - tickets.SKEW - 0.1, False),
+    ],
 )
-def test_it_is_valid_from_its_issue_to_the_end_of_its_lifetime(now: float, *, valid: bool) -> None:
+def test_it_is_valid_to_the_end_of_its_lifetime_and_a_while_before_its_issue(now: float, *, valid: bool) -> None:
     assert read(WRITTEN, now=now) == (TICKET if valid else None)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.mcp.resources.subscriptions import (
     DELAY,
     MAX_SUBSCRIPTIONS,

@@ -8,9 +8,18 @@ from msgspec.structs import replace
 
 from codex_mcp.codex.facts import FileChange, Tokens
 from codex_mcp.mail.message import IdKind, Message
+from codex_mcp.mcp.news import NewsKind
 from codex_mcp.mcp.schema.answer_size import Reader, reader_for
 from codex_mcp.mcp.schema.mail_results import mail_result, messages
-from codex_mcp.mcp.schema.results import Result, WaitReport, described, refused_in_thread, turn_result, wait_result
+from codex_mcp.mcp.schema.results import (
+    ToolResult,
+    WaitReport,
+    at_work,
+    described,
+    refused_in_thread,
+    turn_result,
+    wait_result,
+)
 from codex_mcp.mcp.schema.session_results import sessions_result
 from codex_mcp.mcp.schema.team_results import (
     Answered,
@@ -29,7 +38,6 @@ from codex_mcp.mcp.schema.team_results import (
 from codex_mcp.sessions.session import NamedSession
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState, AgentStatus, AskedElsewhere, Owner
-from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.questions.decisions import NO_CAPABILITY
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome, Status, Stopped
@@ -66,7 +74,7 @@ def outcome(status: Status, content: str = "Done.", *warnings: str) -> Outcome:
     return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5), files, 12.3456, warnings=warnings)
 
 
-def results_for(reader: Reader) -> dict[str, Result]:
+def results_for(reader: Reader) -> dict[str, ToolResult]:
     """Every kind of result."""
     done, running = outcome(Status.COMPLETED), outcome(Status.RUNNING)
     not_allowed = f"The agent asked to run the command `make`, which was refused: {NO_CAPABILITY}."
@@ -77,9 +85,7 @@ def results_for(reader: Reader) -> dict[str, Result]:
         ),
         "completed, collected": wait_result(WaitReport([described(done, reader=reader)]), reader),
         "running": turn_result(running, reader=reader),
-        "running, waited for": wait_result(
-            WaitReport(running=[described(running, reader=replace(reader, may_end_server=False))]), reader
-        ),
+        "running, waited for": wait_result(WaitReport(running=[at_work(running, {})]), reader),
         "failed": turn_result(outcome(Status.FAILED, "Out of tokens."), reader=reader),
         "interrupted": turn_result(outcome(Status.INTERRUPTED, "I was about to"), reader=reader),
         "paused": wait_result(WaitReport(facts=[(NewsKind.PAUSE, PAUSED)]), reader),

@@ -9,23 +9,22 @@ import pytest
 
 from codex_mcp.mcp.schema.answer_size import reader_for
 from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
-from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.results import ToolResult
 from tests.mcp.schema.golden_results import FOLDER, LONG, READERS, golden, other_golden, results_for
 
 KINDS = list(results_for(reader_for("", "", None)))
 
 
-def result_for(kind: str, name: str) -> Result:
+def result_for(kind: str, name: str) -> ToolResult:
     return results_for(reader_for(READERS[kind], "2025-11-25", None))[name]
 
 
-def shown(kind: str, result: Result) -> str:
+def shown(kind: str, result: ToolResult) -> str:
     """What the model of such a client sees."""
     kind, _, of_errors = kind.partition("; errors ")
-    content, data = result["content"], msgspec.json.encode(result["structuredContent"]).decode()
-    assert isinstance(content, list)
-    text = "\n".join(block["text"] for block in content if block["type"] == "text")
-    if "isError" in result:
+    data = msgspec.json.encode(result.data).decode()
+    text = "\n".join(str(block["text"]) for block in result.content if block["type"] == "text")
+    if result.is_error:
         kind = of_errors or kind
     return {"text": text, "structured": data, "both": f"{text}\n{data}"}.get(kind, text)
 

@@ -18,7 +18,7 @@ def test_a_message_in_words_is_one_line_that_reads_back(text: str, sender: str, 
     result = results.mail_result(data)
     words = results.in_words(data)
     assert words.isprintable()
-    assert json.loads(words) == data == result["structuredContent"]
+    assert json.loads(words) == data == result.data
     assert data["remaining"] == 2
 
 

@@ -11,20 +11,21 @@ from hypothesis import strategies as st
 
 from codex_mcp.codex.facts import FileChange, Tokens
 from codex_mcp.mcp.known_clients import Shows
+from codex_mcp.mcp.news import NewsKind
 from codex_mcp.mcp.schema.answer_size import Reader, reader_for
 from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
 from codex_mcp.mcp.schema.results import (
     NOTHING_TO_REPORT,
     GoesOn,
-    Result,
+    ToolResult,
     WaitReport,
+    at_work,
     described,
     refused,
     refused_in_thread,
     turn_result,
     wait_result,
 )
-from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
 OUTCOMES = st.builds(
@@ -44,7 +45,7 @@ def outcome(status: Status, content: str = "Done.") -> Outcome:
     return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5), files, 12.3456)
 
 
-def on_the_wire(result: Result) -> dict[str, object]:
+def on_the_wire(result: ToolResult) -> dict[str, object]:
     """The result as a client reads it, accepted by the official models."""
     wire: dict[str, object] = msgspec.json.decode(msgspec.json.encode(result))
     mcp_types.CallToolResult.model_validate(wire)
@@ -104,15 +105,15 @@ def test_an_error_ends_with_how_the_conversation_can_be_continued(
 
 
 def test_an_interrupted_turn_that_said_nothing_has_a_sentence_all_the_same() -> None:
-    structured = turn_result(outcome(Status.INTERRUPTED, ""))["structuredContent"]
+    structured = turn_result(outcome(Status.INTERRUPTED, "")).data
     assert isinstance(structured, dict)
     assert structured["content"] == "The turn was interrupted."
 
 
 def test_a_running_turn_says_what_it_does_and_how_to_collect_it() -> None:
     result = turn_result(outcome(Status.RUNNING))
-    assert "isError" not in result
-    assert result["content"] == [
+    assert not result.is_error
+    assert result.content == [
         {
             "type": "text",
             "text": "The agent is still working (running make, 12 s so far). It goes on without this call: "
@@ -123,7 +124,7 @@ def test_a_running_turn_says_what_it_does_and_how_to_collect_it() -> None:
 
 def test_braces_in_what_an_agent_does_are_left_alone() -> None:
     running = Outcome("t-1", Status.RUNNING, "", "running echo ${x} {0} {y}", None, (), 1)
-    assert "running echo ${x} {0} {y}" in str(turn_result(running)["content"])
+    assert "running echo ${x} {0} {y}" in str(turn_result(running).content)
 
 
 def test_a_refused_call_is_an_error_with_a_text() -> None:
@@ -148,10 +149,23 @@ def test_a_wait_tells_the_finished_from_the_running() -> None:
     assert "isError" not in result
 
 
+@given(st.text())
+def test_a_wait_has_one_short_line_for_each_agent_that_works(activity: str) -> None:
+    busy = msgspec.structs.replace(outcome(Status.RUNNING), activity=f"running {activity}\n{activity * 99}")
+    result = wait_result(WaitReport(running=[at_work(busy, {"identity": "arch", "codex_id": "codex:1"})]))
+    structured = result.data
+    assert isinstance(structured, dict)
+    (row,) = structured["running"]
+    assert row.keys() == {"identity", "codex_id", "threadId", "status", "content"}
+    assert row["content"].startswith("Still working: running ")
+    assert row["content"].endswith(", 12 s")
+    assert (row["content"].splitlines(), len(row["content"]) < 1_000) == ([row["content"]], True)
+
+
 def test_a_wait_for_nothing_says_so() -> None:
     result = wait_result(WaitReport())
-    assert result["content"] == [{"type": "text", "text": NOTHING_TO_REPORT}]
-    assert result["structuredContent"] == {"finished": [], "running": []}
+    assert result.content == [{"type": "text", "text": NOTHING_TO_REPORT}]
+    assert result.data == {"finished": [], "running": []}
 
 
 @given(OUTCOMES)
@@ -206,9 +220,9 @@ def test_an_error_in_a_thread_fits_the_output_schema_too() -> None:
 def test_what_is_known_of_a_thread_besides_its_id_is_said_everywhere() -> None:
     names = {"codex_id": "codex:1", "identity": "arch"}
     failed = turn_result(outcome(Status.FAILED), names)
-    assert isinstance(failed["structuredContent"], dict)
-    assert names.items() <= failed["structuredContent"].items()
-    assert "codex_id: codex:1, threadId: " in str(failed["content"])
+    assert isinstance(failed.data, dict)
+    assert names.items() <= failed.data.items()
+    assert "codex_id: codex:1, threadId: " in str(failed.content)
     assert "[arch, codex:1] completed" in str(wait_result(WaitReport([described(outcome(Status.COMPLETED), names)])))
 
 
@@ -220,12 +234,10 @@ def test_of_a_thread_that_did_not_even_begin_no_id_is_told() -> None:
 LONG = "".join(f"line {number}\n" for number in range(10_000))
 
 
-def shown(result: Result) -> tuple[str, str]:
+def shown(result: ToolResult) -> tuple[str, str]:
     """The text, and the content of the structured content."""
-    content, structured = result["content"], result["structuredContent"]
-    assert isinstance(content, list)
-    assert isinstance(structured, dict)
-    return content[0]["text"], structured["content"]
+    assert result.data is not None
+    return str(result.content[0]["text"]), str(result.data["content"])
 
 
 @pytest.mark.parametrize(("shows", "place"), [(Shows.TEXT, "content"), (Shows.DATA, "structuredContent")])
@@ -254,9 +266,8 @@ def test_of_an_error_the_long_answer_is_where_the_client_reads_errors(of_errors:
 def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_rest() -> None:
     result = turn_result(outcome(Status.COMPLETED, LONG), reader=Reader(Shows.DATA, 20_000, takes_links=True))
     _text, data = shown(result)
-    structured, content = result["structuredContent"], result["content"]
+    structured, content = result.data, result.content
     assert isinstance(structured, dict)
-    assert isinstance(content, list)
     end = structured["part"]["end"]
     assert LONG[end - 1] == "\n"
     assert data.startswith(LONG[:end])
@@ -314,10 +325,9 @@ def test_a_client_that_shows_both_tells_its_model_everything_once() -> None:
 
 def test_a_json_document_stays_alone_in_its_block() -> None:
     result = turn_result(outcome(Status.COMPLETED, '{"a": 1}'), reader=Reader(is_json=True))
-    content = result["content"]
-    assert isinstance(content, list)
-    assert msgspec.json.decode(content[0]["text"]) == {"a": 1}
-    assert content[1]["text"].startswith("threadId: t-1 ")
+    content = result.content
+    assert msgspec.json.decode(str(content[0]["text"])) == {"a": 1}
+    assert str(content[1]["text"]).startswith("threadId: t-1 ")
 
 
 @pytest.mark.parametrize(
@@ -331,8 +341,7 @@ def test_a_json_document_stays_alone_in_its_block() -> None:
 def test_links_go_to_clients_that_know_them(name: str, revision: str, kinds: set[str]) -> None:
     """AutoGen, which calls itself `mcp`, shows its model an error in the place of a result with a link."""
     result = turn_result(outcome(Status.COMPLETED, LONG), reader=reader_for(name, revision, None))
-    assert isinstance(result["content"], list)
-    assert {block["type"] for block in result["content"]} == kinds
+    assert {block["type"] for block in result.content} == kinds
 
 
 def test_a_client_that_may_end_the_server_after_the_call_is_told_that_the_agent_ends_with_it() -> None:

@@ -1,9 +1,9 @@
 """Results about sessions: for people in words, for programs as values."""
 
 import json
-from typing import Any
 
 from codex_mcp.mcp.schema.catalogue import TOOLS
+from codex_mcp.mcp.schema.results import Result, ToolResult, refused, written
 from codex_mcp.mcp.schema.session_results import (
     help_result,
     sessions_result,
@@ -13,17 +13,18 @@ from codex_mcp.mcp.schema.session_results import (
 )
 from codex_mcp.sessions.session import NamedSession, Resumed
 
-Json = dict[str, Any]
-
-DONE: Json = {
-    "content": [{"type": "text", "text": "hi"}],
-    "structuredContent": {"status": "completed", "content": "hi"},
-}
-REFUSED: Json = {"content": [{"type": "text", "text": "no"}], "isError": True}
+DONE = written("hi", data={"status": "completed", "content": "hi"})
+REFUSED = refused("no")
 
 
-def words(result: Json) -> list[str]:
-    return [block["text"] for block in result["content"]]
+def words(result: Result) -> list[str]:
+    assert isinstance(result, ToolResult)
+    return [str(block["text"]) for block in result.content]
+
+
+def data(result: Result) -> object:
+    assert isinstance(result, ToolResult)
+    return result.data
 
 
 def test_a_list_is_json_with_the_names_of_the_document() -> None:
@@ -38,33 +39,27 @@ def test_a_list_is_json_with_the_names_of_the_document() -> None:
         "conversationId": "t",
         "model": "",
     }
-    assert result["structuredContent"] == {"sessions": [session]}
-    assert sessions_result([]) == {
-        "content": [{"type": "text", "text": "No active sessions"}],
-        "structuredContent": {"sessions": []},
-    }
+    assert result.data == {"sessions": [session]}
+    assert sessions_result([]) == written("No active sessions", data={"sessions": []})
 
 
 def test_a_warning_is_added_to_text_and_values() -> None:
     warned = with_warning(with_warning(DONE, "one"), "two")
-    assert warned["structuredContent"] == {"status": "completed", "content": "hi", "warnings": ["one", "two"]}
+    assert data(warned) == {"status": "completed", "content": "hi", "warnings": ["one", "two"]}
     assert words(warned) == ["hi", "Warning: one", "Warning: two"]
     assert with_warning(REFUSED, "one") == REFUSED
 
 
 def test_only_silence_gets_a_text() -> None:
-    silent: Json = {
-        "content": [{"type": "text", "text": ""}],
-        "structuredContent": {"status": "completed", "content": ""},
-    }
-    assert with_text_for_silence(silent, "nothing")["content"] == [{"type": "text", "text": "nothing"}]
+    silent = written("", data={"status": "completed", "content": ""})
+    assert words(with_text_for_silence(silent, "nothing")) == ["nothing"]
     for result in (DONE, REFUSED):
         assert with_text_for_silence(result, "nothing") == result
 
 
 def test_a_result_says_how_its_own_call_came_by_the_thread() -> None:
-    result: Json = {"structuredContent": {"session": {"id": "s", "resumed": "native"}}}
-    assert with_path(result, Resumed.NEW) == {"structuredContent": {"session": {"id": "s", "resumed": "new"}}}
+    result = written(data={"session": {"id": "s", "resumed": "native"}})
+    assert data(with_path(result, Resumed.NEW)) == {"session": {"id": "s", "resumed": "new"}}
     assert with_path(DONE, Resumed.NEW) == DONE
 
 

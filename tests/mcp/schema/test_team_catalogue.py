@@ -10,7 +10,15 @@ import pytest
 from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.team_catalogue import ALIASES, TEAM_TOOLS, team_instructions, team_tools
+from codex_mcp.mcp.schema.team_catalogue import (
+    ALIASES,
+    CODEX,
+    CODEX_REPLY,
+    CODEX_WAIT,
+    TEAM_TOOLS,
+    team_instructions,
+    team_tools,
+)
 
 
 @pytest.mark.parametrize("surface", [None, *Surface])
@@ -49,3 +57,18 @@ def test_roles_are_listed_with_their_purpose_where_a_model_sees_them() -> None:
 def test_what_one_agent_takes_a_team_takes_too() -> None:
     for plain, ours in zip(catalogue.TOOLS, TEAM_TOOLS[:3], strict=True):
         assert {field.name for field in plain.accepted} <= {field.name for field in ours.accepted}
+
+
+def test_each_tool_that_is_about_an_agent_says_which_arguments_name_it() -> None:
+    about_agents = {tool.name for tool in TEAM_TOOLS if any(field.name == "codex_id" for field in tool.accepted)}
+    assert {tool.name for tool in TEAM_TOOLS if tool.agent} == about_agents - {"codex_threads"}
+    for tool in TEAM_TOOLS:
+        given = {field.name: f"the {field.name}" for field in tool.accepted if field.kind == "string"}
+        assert set(tool.agents_in(given)) <= {f"the {name}" for name in tool.agent.split()}
+
+
+def test_arguments_name_their_agent_in_every_spelling() -> None:
+    assert CODEX_REPLY.agents_in({"conversation_id": "t", "agent_id": "codex:1", "prompt": "x"}) == ["t", "codex:1"]
+    assert CODEX_WAIT.agents_in({"ids": ["a", "b"], "threadIds": ["t"], "id": "c"}) == ["a", "b", "t", "c"]
+    assert CODEX.agents_in({"prompt": "x", "identity": "new", "fork_from": "arch"}) == ["arch"]
+    assert CODEX.agents_in({"codex_id": 7, "fork_from": "arch"}) == []

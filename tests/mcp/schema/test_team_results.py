@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.results import ToolResult
 from codex_mcp.mcp.schema.team_results import (
     ERROR_META,
     Answered,
@@ -27,7 +27,7 @@ from tests.support.core.questions import COMMAND, ask
 from tests.team.test_agent import agent
 
 
-def checked(result: Result, tool: Tool) -> str:
+def checked(result: ToolResult, tool: Tool) -> str:
     """Valid for the official models and for the tool's own schema; returns the text."""
     wire = msgspec.json.decode(msgspec.json.encode(result))
     mcp_types.CallToolResult.model_validate(wire)
@@ -58,7 +58,7 @@ def test_a_close_a_status_and_a_refusal() -> None:
     status = {"core": {}, "team": "t", "uptime_seconds": 1, "threads": {}, "identities": {}}
     assert "Team t: " in checked(status_result(status), catalogue.CODEX_STATUS)
     refused = refused_by_team(refusals.not_found("x"))
-    assert refused["_meta"] == {ERROR_META: {"reason": "not_found", "asked": "x"}}
+    assert refused.meta == {ERROR_META: {"reason": "not_found", "asked": "x"}}
 
 
 def test_open_questions_say_how_to_answer_them() -> None:
@@ -75,7 +75,7 @@ def test_a_question_of_another_servers_agent_says_where_alone_it_can_be_answered
     result = approvals_result([], [asked])
     text = checked(result, catalogue.CODEX_APPROVALS)
     assert text == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
-    structured = result["structuredContent"]
+    structured = result.data
     assert isinstance(structured, dict)
     (row,) = structured["approvals"]
     assert (row["owner"], "decisions" in row) == ({"pid": 7, "host": "h"}, False)

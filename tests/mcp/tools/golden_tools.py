@@ -144,9 +144,9 @@ async def refusals(home: Path, *, team: bool) -> bytes:
     async with surface_session(home, Surface.ALL, team=team) as (client, _):
         tools = [tool["name"] for tool in (await client.ask("tools/list"))["result"]["tools"]]
         for tool in tools:
-            accepted = re.findall(
-                r"`([^`]+)`", (await _told(client, tool, {"nope": 1})).partition("expected one of")[2]
-            )
+            told = await _told(client, tool, {"nope": 1})
+            assert "Unknown tool" not in told, f"{tool} is listed, and has no body"
+            accepted = re.findall(r"`([^`]+)`", told.partition("expected one of")[2])
             lines.append(f"== {tool}: {', '.join(accepted)}")
             for arguments in _tried(accepted) if accepted else ():
                 if arguments or tool in ("codex", "codex-reply"):

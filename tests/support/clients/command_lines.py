@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from codex_mcp.cli.clients.known import CLIENTS as KNOWN
-from codex_mcp.cli.clients.known import entry, entry_of_url, token_fields, variable_fields
+from codex_mcp.cli.clients.own_entry import entry, entry_of_url, token_fields, variable_fields
 from tests.support.clients.chat_model import ChatModel
 from tests.support.clients.judges import judge, node, package
 from tests.support.http.raw_http import TOKEN

@@ -97,9 +97,9 @@ async def started(
         process._transport.close()  # type: ignore[attr-defined]  # else its pipes stay open until collected
 
 
-async def run(argv: Sequence[str], setup: Setup, environment: dict[str, str]) -> Ended:
-    """Run a client to its end."""
+async def run(argv: Sequence[str], setup: Setup, environment: dict[str, str], said: bytes = b"") -> Ended:
+    """Run a client to its end. `said`: what its person types."""
     async with started(argv, setup, environment) as process:
-        stdout, stderr = await process.communicate(b"")  # which closes its stdin: some clients read it to the end
+        stdout, stderr = await process.communicate(said)  # which closes its stdin: some clients read it to the end
     assert process.returncode is not None
     return Ended(process.returncode, stdout.decode(), stderr.decode())

@@ -48,7 +48,7 @@ def say(text: str, **arguments: object) -> Use:
 
 def is_running(text: str) -> bool:
     """Some models see the text of a result, others its structured content."""
-    return "still working" in text or re.search(r'"status": ?"running"', text) is not None
+    return "still working" in text.lower() or re.search(r'"status": ?"running"', text) is not None
 
 
 def is_empty(text: str) -> bool:

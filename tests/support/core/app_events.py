@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.codex.core import Event
 from codex_mcp.codex.facts import Fact, fact_of
 from codex_mcp.codex.reading import read_notification, read_question
+from codex_mcp.threads.events.translator import EventTranslator
 from codex_mcp.wire.app.notifications import AppNotification
 from codex_mcp.wire.app.requests import ThreadOpened
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.codex.core import Core, CoreLost
-from codex_mcp.codex.events.translator import Event, Told
+from codex_mcp.codex.core import Core, CoreLost, Event, Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher, Supervisor

@@ -23,6 +23,7 @@ CONFINING = {{
     "confines too much": ("read-only", "readOnly"),
 }}
 ANSWERING = {{"obeys no refusal": "accept", "heeds no approval": "decline"}}
+ENDING = ("turn/completed", "thread/goal/updated")
 arguments = sys.argv[1:]
 
 
@@ -70,11 +71,16 @@ if HABIT == "calls home":
 core = subprocess.Popen([REAL, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 lock = threading.Lock()
 interrupts = set()
+ended = []
 
 
-def tell(pipe, message):
+def is_late():
+    return Path(os.environ["HOME"], "late").exists()
+
+
+def tell(pipe, *messages):
     with lock:
-        pipe.write(json.dumps(message).encode() + b"\\n")
+        pipe.write(b"".join(json.dumps(message).encode() + b"\\n" for message in messages))
         pipe.flush()
 
 
@@ -91,6 +97,8 @@ def from_client(message):
         params["config"] = {{key: value for key, value in config.items() if key != "model_provider"}}
     if HABIT == "answers no interrupt" and method == "turn/interrupt":
         interrupts.add(message["id"])
+    while HABIT == "begins turns late" and method == "turn/start" and is_late():
+        time.sleep(0.01)
     while HABIT == "sets goals late" and method == "thread/goal/set" and not Path(os.environ["HOME"], "now").exists():
         time.sleep(0.01)
     if HABIT in CONFINING:
@@ -117,7 +125,13 @@ def from_core(message):
         return tell(core.stdin, {{"id": message["id"], "result": {{"decision": "accept"}}}})
     if "method" not in message and message.get("id") in interrupts:
         return
-    tell(sys.stdout.buffer, message)
+    if HABIT == "begins turns late" and is_late() and message.get("method") in ENDING:
+        if message["method"] == "turn/completed":
+            Path(os.environ["HOME"], "ended").touch()
+        return ended.append(message)  # it is told in one piece with what Codex begins next
+    told = [*ended, message]
+    ended.clear()
+    tell(sys.stdout.buffer, *told)
     if HABIT == "dies after each turn" and message.get("method") == "turn/completed":
         core.kill()
         os._exit(1)

@@ -9,9 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from picows import WSMsgType
-
-from codex_mcp.transports.dialled_socket import DialledSocket, dial
+from codex_mcp.transports.websockets.dialled import DialledSocket, dial
 from codex_mcp.wire.exec.base64 import decode_base64, encode_base64
 from tests.support.exec.exec_server import RunningServer
 from tests.support.patience import PATIENCE
@@ -61,8 +59,8 @@ class Wire:
     def send_in_one_frame(self, message: object) -> None:
         """Send a message of any length without cutting it, as our own client would."""
         socket = self.channel._socket
-        assert socket is not None
-        socket.send(WSMsgType.TEXT, json.dumps(message).encode())
+        socket._library.send_text(json.dumps(message).encode())
+        socket._transport.writelines(socket._library.data_to_send())
 
     async def call(self, method: str, params: object = None) -> Json:
         """Ask, and return the result."""

@@ -55,12 +55,16 @@ class Wire:
         """Read a whole answer, streamed or not."""
         status, headers = await self.read_head()
         if headers.get("transfer-encoding") != "chunked":
-            async with asyncio.timeout(PATIENCE):
-                return Answer(status, headers, await self._reader.readexactly(int(headers["content-length"])))
+            return Answer(status, headers, await self.read_body(headers))
         body = b""
         while data := await self.read_chunk():
             body += data
         return Answer(status, headers, body)
+
+    async def read_body(self, headers: dict[str, str]) -> bytes:
+        """The body of an answer that is not streamed."""
+        async with asyncio.timeout(PATIENCE):
+            return await self._reader.readexactly(int(headers["content-length"]))
 
     async def ask(self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
         """Send a request and read its answer."""

@@ -116,6 +116,19 @@ class Door:
             assert found.get("content-type") == "text/event-stream", (status, found)
             yield Events(wire, status, found)
 
+    async def messages(self, message: object, **headers: str) -> AsyncIterator[Json]:
+        """Post a request; all messages that come back, as a stream or as one answer."""
+        async with connect(self.port) as wire:
+            self._send(wire, "POST", message, headers)
+            status, found = await wire.read_head()
+            if found.get("content-type") == "text/event-stream":
+                events = Events(wire, status, found)
+                while (event := await events.next()) is not None:
+                    if event.data:
+                        yield event.message
+            else:
+                yield msgspec.json.decode(await wire.read_body(found))
+
     @contextlib.asynccontextmanager
     async def waiting(self, method: str, message: object, **headers: str) -> AsyncIterator[None]:
         """Send a request and do not wait for the answer; leaving cuts the connection."""
@@ -175,7 +188,7 @@ def stateless(message: Json, **capabilities: object) -> tuple[Json, dict[str, st
         f"{prefix}clientInfo": {"name": "tests", "version": "1"},
     }
     headers = {"mcp-protocol-version": STATELESS, "mcp-method": message["method"], "accept": BOTH}
-    for key in ("name", "taskId"):
+    for key in ("name", "taskId", "uri"):
         if key in message["params"]:
             headers["mcp-name"] = message["params"][key]
     return {**message, "params": {**message["params"], "_meta": meta}}, headers

@@ -23,7 +23,7 @@ from codex_mcp.mail.address import Address
 from codex_mcp.mail.files import exchange
 from codex_mcp.mail.files.placing import placing
 from codex_mcp.mail.inbox_file import read_inbox
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.message import Outgoing
 from tests.support.mail.folders import BOB, opened
 from tests.support.mail.foreign_writers import digest, write_messages
 from tests.support.patience import PATIENCE

@@ -11,7 +11,7 @@ from pathlib import Path
 from codex_mcp.mail.delivery.envelope import EnvelopeLimits
 from codex_mcp.mail.delivery.handover import Handover
 from codex_mcp.mail.files import exchange
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.message import Outgoing
 from tests.support.mail.fixtures import inbox_bytes
 from tests.support.mail.folders import ALICE, BOB, make_team, member, opened
 

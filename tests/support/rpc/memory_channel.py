@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from codex_mcp.rpc.channel import Frame, FrameKind
+from codex_mcp.rpc.channel import Frame, FrameKind, Receiving
 from codex_mcp.wire.jsonrpc import Id
 
 
-class MemoryChannel:
+class MemoryChannel(Receiving):
     """One end of the pair."""
 
     def __init__(self) -> None:

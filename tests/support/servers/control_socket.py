@@ -43,6 +43,14 @@ class RawControl:
         """Send bytes."""
         self.writer.write(data)
 
+    def stop_reading(self) -> None:
+        """Leave what the server sends to the kernel, until `read_on`."""
+        self.writer.transport.pause_reading()  # type: ignore[attr-defined]
+
+    def read_on(self) -> None:
+        """Read again."""
+        self.writer.transport.resume_reading()  # type: ignore[attr-defined]
+
     async def read(self) -> Json | None:
         """The next message; None at the end."""
         async with asyncio.timeout(PATIENCE):
@@ -50,7 +58,7 @@ class RawControl:
                 line = await self.reader.readline()
             except ConnectionError:
                 return None
-        message: Json | None = msgspec.json.decode(line) if line else None
+        message: Json | None = msgspec.json.decode(line) if line.endswith(b"\n") else None
         return message
 
     async def ask(self, method: str, params: object) -> Json:

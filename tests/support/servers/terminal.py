@@ -9,7 +9,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -61,10 +61,14 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def wait_for(self, text: str) -> None:
-        """Wait until this stands on the screen."""
+        """Wait until it has written this."""
+        self.wait_until(lambda: text in self.shown, text)
+
+    def wait_until(self, is_shown: Callable[[], bool], what: str) -> None:
+        """Wait until this is true, looking again whenever it has written something."""
         deadline = time.monotonic() + PATIENCE
-        while text not in self.shown:
-            assert self._read(deadline), f"{text!r} was never shown:\n{self.shown}"
+        while not is_shown():
+            assert self._read(deadline), f"{what!r} was never shown:\n{self.shown}"
 
     def exit_code(self) -> int:
         """Wait for its end, and for the last that it shows."""

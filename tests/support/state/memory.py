@@ -23,6 +23,7 @@ from codex_mcp.state.contract import (
     Name,
     NameOwned,
     Node,
+    NotEmpty,
     OwnedBy,
     Renewed,
     TakenOver,
@@ -33,9 +34,20 @@ from codex_mcp.state.contract import (
 )
 from codex_mcp.state.lease import Standing, after_renewal, joined, may_judge
 from codex_mcp.state.names import released_by, used_by
+from codex_mcp.state.rows import (
+    EntryRow,
+    IdentityRow,
+    LastToken,
+    NameRow,
+    RecordRow,
+    RequestRow,
+    StreamRow,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from codex_mcp.state.rows import Row
 
 
 class Member(Struct):
@@ -53,16 +65,23 @@ class MemoryStream(Struct):
 
     start: int = 0
     entries: list[bytes] = []
+    tokens: list[int] = []
 
     @property
     def head(self) -> int:
         """Where it ends."""
         return self.start + len(self.entries)
 
+    def add(self, token: int, entries: Sequence[bytes]) -> None:
+        """Entries that the holder of this token has appended."""
+        self.entries.extend(entries)
+        self.tokens.extend([token] * len(entries))
+
     def drop_before(self, position: int) -> None:
         """Keep only what comes after a position."""
         gone = min(max(position - self.start, 0), len(self.entries))
         del self.entries[:gone]
+        del self.tokens[:gone]
         self.start += gone
 
 
@@ -79,7 +98,7 @@ class World:
         self.owned: dict[tuple[str, str], Name] = {}
         self.requests: dict[tuple[str, str], str] = {}
         self.streams: dict[tuple[str, str], MemoryStream] = {}
-        self._tokens = 0
+        self.tokens = 0
 
     def kill(self, node_id: str) -> None:
         """Its process is gone."""
@@ -97,8 +116,8 @@ class World:
 
     def new_claim(self, thread: str, node_id: str) -> Claim:
         """Make a claim the valid one."""
-        self._tokens += 1
-        claim = self.claims[thread] = Claim(thread, node_id, self._tokens)
+        self.tokens += 1
+        claim = self.claims[thread] = Claim(thread, node_id, self.tokens)
         return claim
 
     def is_alive(self, member: Member, judge: str | None) -> bool:
@@ -127,6 +146,8 @@ class World:
 class MemoryStore:
     """One node's way to the world."""
 
+    spans_machines = False
+
     def __init__(self, world: World | None = None) -> None:
         self.world = world or World()
         self.bounds = self.world.bounds
@@ -141,6 +162,48 @@ class MemoryStore:
         if self.is_closed:
             raise Unavailable("The state cannot be used: its store is closed, since the server is ending.")
         return self.world
+
+    async def dump(self, write: Callable[[Row], None]) -> None:
+        """Everything but nodes and claims."""
+        world = self.open_world()
+        write(LastToken(world.tokens))
+        for (kind, key), body in sorted(world.records.items()):
+            write(RecordRow(kind, key, body))
+        for (team, identity), thread in sorted(world.names.items()):
+            write(IdentityRow(team, identity, thread))
+        for (team, _), name in sorted(world.owned.items(), key=lambda item: item[0]):
+            write(NameRow(team, name.name, name.principal, name.since, name.released))
+        for (principal, request_id), thread in world.requests.items():
+            write(RequestRow(principal, request_id, thread))
+        streams = sorted(world.streams.items(), key=lambda item: item[0])
+        for (thread, stream), kept in streams:
+            write(StreamRow(thread, stream, kept.start, kept.head))
+        for (thread, stream), kept in streams:
+            for at, (token, body) in enumerate(zip(kept.tokens, kept.entries, strict=True), kept.start):
+                write(EntryRow(thread, stream, at, token, body))
+
+    async def fill(self, rows: Iterable[Row]) -> None:
+        """Keep these rows; a world that has some takes none."""
+        world = self.open_world()
+        has_rows = any((world.records, world.names, world.owned, world.requests, world.streams))
+        if has_rows or any(node.alive for node in await self.leases.nodes()):
+            raise NotEmpty
+        for row in list(rows):
+            match row:
+                case LastToken(last):
+                    world.tokens = max(world.tokens, last)
+                case RecordRow(kind, key, body):
+                    world.records[kind, key] = body
+                case IdentityRow(team, name, thread):
+                    world.names[team, name] = thread
+                case NameRow(team, name, principal, since, released):
+                    world.owned[team, name] = Name(name, principal, since, released)
+                case RequestRow(principal, request_id, thread):
+                    world.requests[principal, request_id] = thread
+                case StreamRow(thread, name, start, _):
+                    world.streams[thread, name] = MemoryStream(start)
+                case EntryRow(thread, stream, _, token, body):
+                    world.streams[thread, stream].add(token, [body])
 
     async def aclose(self) -> None:
         """Leave, and accept no more calls."""
@@ -313,7 +376,7 @@ class MemoryJournal:
         if at != kept.head:
             raise WrongPosition(claim.thread, stream, at, kept.head)
         world.streams[claim.thread, stream] = kept
-        kept.entries.extend(chunks)
+        kept.add(claim.token, chunks)
         kept.drop_before(kept.head - world.bounds.journal_kept)
         return kept.head
 

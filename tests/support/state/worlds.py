@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from codex_mcp.state.contract import Bounds, Claim
 from codex_mcp.state.embedded.store import EmbeddedStore, open_store
+from codex_mcp.state.postgres.store import PostgresStore
+from codex_mcp.state.postgres.store import open_store as open_postgres
 from tests.support.state.memory import MemoryStore, World
+from tests.support.state.postgres import shared_postgres
 
 if TYPE_CHECKING:
     from codex_mcp.state.contract import Store
@@ -75,6 +78,40 @@ class OnDisk:
     async def kill(self, store: Store) -> None:
         """Nobody closes it any more."""
         assert isinstance(store, EmbeddedStore)
+        await store.abandon()
+        self._stores.remove(store)
+
+    async def aclose(self) -> None:
+        """Close all stores, and remove the folder."""
+        for store in self._stores:
+            await store.aclose()
+        self._folder.cleanup()
+
+
+class OnPostgres:
+    """The store in PostgreSQL, in a schema of its own. Each node has the same state folder, as on one machine."""
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self.now = 1000.0
+        self._bounds = bounds
+        self._folder = tempfile.TemporaryDirectory(prefix="codex-mcp-state-")
+        self._dsn = ""
+        self._stores: list[PostgresStore] = []
+
+    @property
+    def dsn(self) -> str:
+        """Its address, once there is a store."""
+        return self._dsn
+
+    async def open(self) -> PostgresStore:
+        """One more store."""
+        self._dsn = self._dsn or await shared_postgres().schema()
+        self._stores.append(await open_postgres(self._dsn, self._folder.name, self._bounds, lambda: self.now))
+        return self._stores[-1]
+
+    async def kill(self, store: Store) -> None:
+        """Nobody closes it any more."""
+        assert isinstance(store, PostgresStore)
         await store.abandon()
         self._stores.remove(store)
 

@@ -1,6 +1,8 @@
 """Agents that do everything that makes Codex ask the model, at random: what the model counts is what we report.
 
 The operations hold the model at a gate before they stop something, so that a request is either answered or interrupted.
+After each operation, the tokens of its agent are compared; these also tell how many requests were answered. What was
+not answered must be what was held.
 """
 
 import asyncio
@@ -8,20 +10,20 @@ import os
 import random
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
 from codex_mcp.scripted_model.load import load_script
-from codex_mcp.scripted_model.server import ScriptedModel
+from codex_mcp.scripted_model.server import Counted, ScriptedModel
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Json, Setup
 from tests.support.team.team_server import TeamServer, structured
 
 SCRIPT = Path(__file__).parents[1] / "scripts/conservation.toml"
 
-SETTINGS = ("model_auto_compact_token_limit=5000", "agents.max_threads=200", "bypass_hook_trust=true")
+SETTINGS = ("model_auto_compact_token_limit=60000", "agents.max_threads=200", "bypass_hook_trust=true")
 
 HOOK = """
 grep -q "says the agent" || exit 0
@@ -32,29 +34,32 @@ echo '{"decision": "block", "reason": "hello"}'
 SECOND_DESIGN = "gpt-6.1-sol"
 """A model whose sub-agents start others."""
 
-ROUNDS = 5
-"""Between two restarts."""
+STEPS = 8
+"""Operations of each agent between two restarts."""
+
+FLAGS = ("--summary-timeout", "2", "--shutdown-grace", "0", "--max-concurrent-threads", "100")
 
 Operation = Callable[[], Coroutine[Any, Any, object]]
 
 Start = Callable[[ScriptedModel], AbstractAsyncContextManager[TeamServer]]
 
-
-NUMBERS = (1, 2, 11, 12)
-"""Of the agents. Those that end with 2 have the second design of sub-agents."""
+AGENTS = 8
+"""They work at the same time. Every other one has the second design of sub-agents."""
 
 
 class Agent:
     """One agent, and what it is asked to do."""
 
-    def __init__(self, world: "World", name: str, dice: random.Random) -> None:
+    def __init__(self, world: "World", number: int, seed: int) -> None:
         self.world = world
-        self.name = name
-        self.dice = dice
-        self.is_second = name.endswith("2") and not world.is_old
+        self.name = f"agent{number}"
+        self.dice = random.Random(seed + number)
+        self.is_second = number % 2 == 1 and not world.is_old
         self.codex_id = ""
         self.threads: set[str] = set()
         """Its thread, and those of its reviews."""
+        self.unanswered = 0
+        """Its requests that were held, and then stopped, or that have failed."""
         self._gates = 0
         self._deck: list[Operation] = []
 
@@ -69,6 +74,11 @@ class Agent:
     def gate(self) -> str:
         self._gates += 1
         return f"{self.name}-{self._gates}"
+
+    async def held(self, gate: str) -> None:
+        """Wait until the model holds a request at this gate, which is never opened."""
+        await self.model.wait_for_gate(gate)
+        self.unanswered += 1
 
     async def begin(self) -> None:
         more = {"model": SECOND_DESIGN} if self.is_second else {}
@@ -86,6 +96,10 @@ class Agent:
         """Wait until nothing goes on, here or in sub-agents."""
         while (await self.server.threads())[self.codex_id]["state"] == "busy":
             await self.server.run("codex_wait", {"ids": [self.codex_id]})
+
+    async def helpers(self) -> list[Json]:
+        """Its sub-agents."""
+        return list((await self.server.threads())[self.codex_id]["subagents"])
 
     async def stop(self) -> None:
         """Stop it in one of the ways."""
@@ -107,6 +121,7 @@ class Agent:
         await self.prompt("hello")
 
     async def fails(self) -> None:
+        self.unanswered += 1
         await self.server.run("codex-reply", {"identity": self.name, "prompt": "[[scene: fails]]"})
 
     async def is_steered(self) -> None:
@@ -121,7 +136,7 @@ class Agent:
         await self.prompt("[[scene: set_goal]]")
 
     async def spends_the_tokens_of_a_goal(self) -> None:
-        await self.prompt("hello", goal="go on", **{"goal-tokens": self.dice.randint(100, 500)})
+        await self.prompt("hello", goal="go on", **{"goal-tokens": self.dice.randint(5_000, 40_000)})
         await self.until_idle()
         await self.forget_goal()
 
@@ -133,10 +148,10 @@ class Agent:
     async def is_steered_in_its_goal(self) -> None:
         gate = self.gate()
         await self.prompt("hello", goal=f"wait at {gate}")
-        await self.model.wait_for_gate(gate)
+        await self.held(gate)
         joined = self.server.call("codex-reply", {"identity": self.name, "prompt": "hello"})
         await self.server.result(joined)
-        await self.model.wait_for_gate(gate)
+        await self.held(gate)
         await self.stop()
         await self.forget_goal()
 
@@ -168,6 +183,10 @@ class Agent:
         await self.prompt("[[scene: long]]")
         await self.prompt("hello")
 
+    async def is_shortened_twice(self) -> None:
+        await self.is_shortened()
+        await self.prompt("hello", rollback=1)
+
     async def is_sent_on_by_a_hook(self) -> None:
         before = self.world.used(self.threads)
         told = await self.prompt("[[scene: hooked]]")
@@ -185,25 +204,27 @@ class Agent:
     async def works(self) -> None:
         gate = self.gate()
         await self.prompt(f"[[scene: work gate={gate}]]", background=True)
-        await self.model.wait_for_gate(gate)
+        await self.held(gate)
 
     async def has_a_goal(self) -> None:
         gate = self.gate()
         await self.prompt("hello", goal=f"wait at {gate}")
-        await self.model.wait_for_gate(gate)
+        await self.held(gate)
 
     async def has_helpers(self) -> None:
         gate = self.gate()
         nests = self.is_second and self.dice.random() < 0.5
         await self.prompt(self.spawning(f"{'let another one ' if nests else ''}help at gate {gate}"))
-        await self.model.wait_for_gate(gate)
+        await self.held(gate)
+        while [each["state"] for each in await self.helpers()].count("busy") > 1:
+            pass  # what the model has answered to the helper between is lost if it is interrupted before it has read it
 
     async def is_being_reviewed(self) -> str:
         gate = self.gate()
         asked = {"id": self.name, "prompt": f"look at gate {gate}", "background": True}
         thread: str = structured(await self.server.run("codex_review", asked))["threadId"]
         self.threads.add(thread)
-        await self.model.wait_for_gate(gate)
+        await self.held(gate)
         return thread
 
     def left_undone(self) -> list[Operation]:
@@ -221,7 +242,8 @@ class Agent:
 
     def operations(self) -> list[Operation]:
         if self.world.is_old:  # goals and sub-agents are switched off: the model calls tools that do not exist
-            return [self.says_hello, self.is_stopped, self.reaches_a_goal, self.has_a_helper, self.fails, self.closes]
+            stopped: list[Operation] = [self.is_stopped, self.fails, self.closes]
+            return [*stopped, self.says_hello, self.reaches_a_goal, self.has_a_helper, self.is_shortened]
         both: list[Operation] = [
             self.says_hello,
             self.is_stopped_before_its_goal,
@@ -231,7 +253,7 @@ class Agent:
             self.has_a_nested_helper,
             self.is_stopped_with_its_helpers,
             self.is_reviewed,
-            self.is_shortened,
+            self.is_shortened_twice,
             self.is_sent_on_by_a_hook,
             self.closes,
             self.fails,
@@ -247,11 +269,10 @@ class World:
         self.is_old = is_old
         """It is a Codex with an mcp-server of its own."""
         self._start = start
-        self._dice = random.Random(seed)
         self._stack = AsyncExitStack()
         self._serving = AsyncExitStack()
         self.done: Counter[str] = Counter()
-        self.agents = [Agent(self, f"agent{number}", random.Random(seed + number)) for number in NUMBERS]
+        self.agents = [Agent(self, number, seed) for number in range(AGENTS)]
 
     async def __aenter__(self) -> Self:
         self.model = await self._stack.enter_async_context(ScriptedModel(load_script(SCRIPT)))
@@ -268,8 +289,7 @@ class World:
         self.server = await self._serving.enter_async_context(self._start(self.model))
 
     async def restart(self) -> None:
-        for agent in self.agents:
-            await self._within(agent.dice.choice(agent.left_undone()))
+        await self._all(lambda agent: self._within(agent, agent.dice.choice(agent.left_undone()), until_idle=False))
         await self._written()
         how = signal.SIGTERM if self.done["restart by SIGKILL"] > self.done["restart by SIGTERM"] else signal.SIGKILL
         self.done[f"restart by {how.name}"] += 1
@@ -277,34 +297,54 @@ class World:
         await self.server.exit_code()
         await self._serving.aclose()
         await self._serve()
-        for agent in self.agents:
-            back = agent.told(await self.server.start("hello", codex_id=agent.codex_id))
-            if "goal" in back:
-                await agent.forget_goal()
+        await self._all(self._come_back)
+
+    async def _come_back(self, agent: Agent) -> None:
+        back = agent.told(await self.server.start("hello", codex_id=agent.codex_id))
+        if "goal" in back:
+            await agent.forget_goal()
+        await self.compare(agent, "a restart")
 
     def used(self, threads: set[str]) -> int:
         """What the model has answered to these threads and their sub-agents."""
         return sum(each.tokens or 0 for each in self.model.counts if each.session in threads)
 
-    async def play(self, rounds: int) -> None:
-        """Let all agents do something at the same time; compare after each round."""
-        for number in range(rounds):
-            if number and number % ROUNDS == 0:
-                await self.restart()
-                await self.compare("a restart")
-            chosen = [agent.next() for agent in self.agents]
-            await asyncio.gather(*map(self._within, chosen))
-            for agent in self.agents:
-                await agent.until_idle()
-            await self.compare(", ".join(operation.__name__ for operation in chosen))
+    @property
+    def turns(self) -> int:
+        """How many turns have asked the model, in agents and in sub-agents."""
+        return len({(each.thread, each.turn) for each in self.model.counts})
 
-    async def _within(self, operation: Operation) -> None:
+    async def play(self, turns: int) -> None:
+        """Let all agents work, restart the server, and so on, until there were so many turns."""
+        await self._all(self._live)
+        while self.turns < turns:
+            await self.restart()
+            await self._all(self._live)
+        total = (await self.server.status())["usage"]["tokens"]
+        assert total == sum(each.tokens or 0 for each in self.model.counts), _last(self.model.counts)
+        self.done["turns"] = self.turns
+        self.done.update(f"asked for {each.scene}" for each in self.model.counts)
+
+    async def _live(self, agent: Agent) -> None:
+        for _ in range(STEPS):
+            operation = agent.next()
+            await self._within(agent, operation)
+            await self.compare(agent, operation.__name__)
+
+    async def _all(self, do: Callable[[Agent], Coroutine[Any, Any, object]]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for agent in self.agents:
+                group.create_task(do(agent), name=agent.name)
+
+    async def _within(self, agent: Agent, operation: Operation, *, until_idle: bool = True) -> None:
         self.done[operation.__name__] += 1
         try:
             async with asyncio.timeout(PATIENCE):
                 await operation()
+                if until_idle:
+                    await agent.until_idle()
         except TimeoutError:
-            raise AssertionError(f"{operation.__name__} did not end; the last requests:\n{self._last()}") from None
+            raise AssertionError(f"{operation.__name__} did not end\n{_last(self.model.counts)}") from None
 
     async def _written(self) -> None:
         """Wait until the record of each agent has what the model counts: then a server that is killed loses nothing."""
@@ -315,16 +355,17 @@ class World:
 
         await self.server.until(is_written)
 
-    async def compare(self, what: str) -> None:
-        rows = await self.server.threads()
-        reported = {agent.name: rows[agent.codex_id]["tokens"] for agent in self.agents}
-        counted = {agent.name: self.used(agent.threads) for agent in self.agents}
-        assert reported == counted, f"after {what}: reported {reported}, counted {counted}\n{self._last()}"
-        total = (await self.server.status())["usage"]["tokens"]
-        assert total == sum(each.tokens or 0 for each in self.model.counts), f"after {what}: {self._last()}"
+    async def compare(self, agent: Agent, what: str) -> None:
+        row = (await self.server.threads())[agent.codex_id]
+        agent.threads.add(row["threadId"])  # that of a turn that has failed may be a new one
+        reported = row["tokens"], agent.unanswered
+        mine = [each for each in self.model.counts if each.session in agent.threads]
+        counted = self.used(agent.threads), sum(each.tokens is None for each in mine)
+        assert reported == counted, f"{agent.name} after {what}: {reported=} {counted=}\n{_last(mine)}"
 
-    def _last(self) -> str:
-        return "\n".join(map(str, list(self.model.counts)[-20:]))
+
+def _last(requests: Iterable[Counted]) -> str:
+    return "\n".join(map(str, list(requests)[-20:]))
 
 
 def _write_hook(home: Path) -> None:
@@ -336,24 +377,24 @@ def _write_hook(home: Path) -> None:
 
 async def conserve(
     folder: Path,
-    rounds: int,
+    turns: int,
     seed: int,
     *,
     flags: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     is_old: bool = False,
 ) -> Counter[str]:
-    """Let agents work for so many rounds, and check the sums; return how often they did what."""
+    """Let agents work for so many turns, and check the sums; return how often they did what."""
 
     @asynccontextmanager
     async def serve(model: ScriptedModel) -> AsyncIterator[TeamServer]:
         overrides = [*model.codex_overrides(), *SETTINGS]
-        setup = Setup(folder, overrides, ("--summary-timeout", "2", *flags), dict(environment or {}), "serve")
+        setup = Setup(folder, overrides, (*FLAGS, *flags), dict(environment or {}), "serve")
         async with TeamServer(setup) as server:
             await server.initialize()
             yield server
 
     _write_hook(folder / "home/.codex")
     async with World(serve, seed, is_old=is_old) as world:
-        await world.play(rounds)
+        await world.play(turns)
         return world.done

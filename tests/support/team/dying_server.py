@@ -10,8 +10,7 @@ import signal
 import sqlite3
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +21,7 @@ from codex_mcp.cli.main import main
 from codex_mcp.mail.database import NAME
 from codex_mcp.mail.files import exchange
 from codex_mcp.rpc.channel import Frame
+from codex_mcp.rpc.peer import Peer
 from codex_mcp.transports.child import Child
 from tests.support.mail.dying import CALLS, EXCHANGE, changes_nothing
 
@@ -105,23 +105,18 @@ def arm_database(steps: Steps) -> None:
 
 def arm_core(steps: Steps) -> None:
     """Steps for what is said to the core, and for each message of the core before it is read."""
-    send, receive = Child.send, Child.receive
-    arrived: dict[Child, deque[Frame]] = {}
+    send, received = Child.send, Peer.frame_received
 
     def sent(child: Child, frame: bytes, *args: Any) -> None:
         steps.step(f"to core: {_method(frame)}")
         send(child, frame, *args)
 
-    async def received(child: Child) -> Sequence[Frame]:
-        waiting = arrived.setdefault(child, deque())
-        if not waiting:
-            waiting.extend(await receive(child))
-        if not waiting:
-            return ()
-        steps.step(f"from core: {_method(waiting[0])}")
-        return (waiting.popleft(),)
+    def stepped(peer: Peer, frame: Frame) -> Awaitable[object] | None:
+        if isinstance(peer._channel, Child):
+            steps.step(f"from core: {_method(frame)}")
+        return received(peer, frame)
 
-    Child.send, Child.receive = sent, received  # type: ignore[assignment, method-assign]
+    Child.send, Peer.frame_received = sent, stepped  # type: ignore[assignment, method-assign]
 
 
 def _method(frame: Frame) -> str:

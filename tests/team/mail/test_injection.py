@@ -10,7 +10,7 @@ import pytest
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.ledger import Ledger
 from codex_mcp.mail.delivery.transitions import Step
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.team.mail.team_mail import address_for
 from codex_mcp.team.roster import Member
 from tests.support.mail.folders import until

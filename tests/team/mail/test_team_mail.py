@@ -9,7 +9,8 @@ import pytest
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.store_types import Outgoing, UnknownRecipient
+from codex_mcp.mail.message import Outgoing
+from codex_mcp.mail.store_types import UnknownRecipient
 from codex_mcp.team.agent import Mailbox
 from codex_mcp.team.mail.team_mail import address_for
 from codex_mcp.team.records.pruning import prune_agent

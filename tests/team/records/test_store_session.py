@@ -1,6 +1,8 @@
 """The session opens when it is needed, buries the dead, and joins again when it was taken for dead."""
 
 import asyncio
+import contextlib
+import signal
 from pathlib import Path
 
 import msgspec
@@ -8,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from codex_mcp.state.contract import Bounds, Claim, OwnedBy, Store, Unavailable
+from codex_mcp.state.postgres.store import open_store as open_postgres
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Owner
 from codex_mcp.team.records.agent_store import AGENT, QUESTION, read_agents
 from codex_mcp.team.records.registry import RegistryFile, read_registry
@@ -15,6 +18,7 @@ from codex_mcp.team.records.store_session import StoreSession, import_registry
 from tests.support.patience import PATIENCE
 from tests.support.requirements import requirement
 from tests.support.state.memory import MemoryStore, World
+from tests.support.state.postgres import Postgres
 from tests.team.test_agent import agent
 
 
@@ -231,3 +235,33 @@ async def test_no_registry_is_no_agent(tmp_path: Path) -> None:
     await import_registry(store, str(tmp_path))
     assert await agents_of(store) == []
     await store.aclose()
+
+
+async def _ready_for_ever(session: StoreSession) -> None:
+    while True:
+        await session.ready()
+        await asyncio.sleep(0)
+
+
+async def test_while_the_database_is_silent_nothing_new_begins_and_nobody_waits_long(tmp_path: Path) -> None:
+    """An overdue lease that others may end: the call is refused, and the next one after the database is back is not."""
+    postgres = Postgres()
+    postgres.start()
+    dsn = await postgres.schema()
+    session = StoreSession(str(tmp_path), lambda: open_postgres(dsn, str(tmp_path), Bounds(ttl=2.0)), Listener())
+    try:
+        await session.ready()
+        postgres.signal_all(signal.SIGSTOP)
+        with pytest.raises(Unavailable, match="begins nothing new"):
+            await _ready_for_ever(session)
+        assert session.lease == "frozen"
+        postgres.signal_all(signal.SIGCONT)
+        while True:
+            with contextlib.suppress(Unavailable):
+                await session.ready()
+                break
+        assert session.lease == "holding"
+    finally:
+        postgres.signal_all(signal.SIGCONT)
+        await session.aclose()
+        postgres.remove()

@@ -1,5 +1,8 @@
 """Whose sub-agent a thread is: learned from the turn of ours that led to it."""
 
+import pytest
+
+from codex_mcp.base.errors import Refused
 from codex_mcp.codex.facts import ThreadUnloaded, TurnStarted
 from codex_mcp.threads.own.family import Family
 
@@ -29,6 +32,9 @@ def test_a_thread_of_ours_has_no_parent_and_one_that_is_unloaded_is_forgotten() 
     family.told("ours", [ours], None, TurnStarted("first", "first"))
     family.told("one", [ours], None, TurnStarted("a", "first"))
     assert (family.ancestor("ours", []), family.ancestor("one", [])) == ("ours", "ours")
+    assert family.own("ours") == "ours"
+    with pytest.raises(Refused, match="one is a sub-agent of thread ours"):
+        family.own("one")
     family.told("one", [ours], None, ThreadUnloaded())
     assert family.ancestor("one", []) == "one"
     family.told("one", [ours], None, TurnStarted("b", "first"))

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.codex.conversation.goals import GoalRead
 from codex_mcp.codex.conversation.recorded_turns import recorded_turns
 from codex_mcp.codex.core import CoreError, GoalOrder, ThreadSpec, TurnSpec
+from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
@@ -23,7 +25,7 @@ from tests.threads.test_thread import end, open_thread, submit
 REASON = "the limit is reached"
 
 
-class Limits:
+class Limits(TurnListener):
     """Allows turns as the test says, and writes down what it hears."""
 
     def __init__(self) -> None:
@@ -48,9 +50,6 @@ class Limits:
     def turn_begun_by_codex(self, thread: Thread) -> None:
         self.begun += 1
         self.changes.tell()
-
-    def tokens_counted(self, thread: Thread) -> None:
-        """Ignored."""
 
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         self.late += tokens
@@ -247,4 +246,45 @@ async def test_a_prompt_that_cannot_join_comes_before_the_next_turn_of_a_goal(tm
         assert (await end(turn)).content == "Hello."
         model.shut("goal")
         await model.wait_for_gate("goal")  # it goes on after that
+        await thread.own.quiesce()
+
+
+@pytest.mark.parametrize("has_ended", [False, True])
+async def test_a_turn_that_codex_began_is_not_that_of_a_prompt_that_has_not_joined_it(
+    tmp_path: Path, *, has_ended: bool
+) -> None:
+    slow = odd_codex(tmp_path / "bin", "begins turns late", version=TESTED)
+    async with scripted_threads(tmp_path, script=OWN_TURNS, codex_version=str(slow)) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
+        goal = GoalOrder("make all quiet", token_budget=400 if has_ended else None)
+        first = thread.submit(TurnSpec("[[scene: help]]", goal=goal), Watcher(), full_events=False)
+        await model.wait_for_gate("helper")
+        joins = submit(thread, "hello")
+        late = tmp_path / "home/late"
+        late.touch()
+        model.release("helper")
+        await end(first)
+        await model.wait_for_gate("goal")  # the turn of the goal has used the tokens of one request
+        if has_ended:
+            (tmp_path / "home/ended").unlink()
+            model.release("goal")
+            while not (tmp_path / "home/ended").exists():  # noqa: ASYNC110  the odd Codex tells only its files
+                await asyncio.sleep(0.01)
+        late.unlink()
+        answered = await end(joins)
+        turns = [each for each in model.counts if first.place.turn_id < each.turn <= joins.place.turn_id]
+        assert answered.usage is not None
+        assert (answered.content, answered.usage.total_tokens) == ("Hello.", sum(each.tokens or 0 for each in turns))
+        assert (len({each.turn for each in turns}) > 1) == has_ended
+        await thread.own.quiesce()
+
+
+async def test_a_subagent_takes_no_prompts_of_callers(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path, script=OWN_TURNS) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
+        submit(thread, "[[scene: multi_agent_v1]]")
+        await model.wait_for_gate("helper")
+        (helper,) = thread.own.subagents.listed()
+        with pytest.raises(Refused, match=f"is a sub-agent of thread {thread.id}"):
+            await threads.find(helper.thread_id)
         await thread.own.quiesce()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.events.commands import argv
 from codex_mcp.codex.reading import read_question
+from codex_mcp.threads.events.commands import argv
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
     Method,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.core import TurnSpec
+from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
@@ -19,7 +20,7 @@ from tests.support.core.questions import COMMAND, asked
 from tests.threads.test_thread import GATE, end, open_thread, say, send_core, submit
 
 
-class Listener:
+class Listener(TurnListener):
     """Writes down what it hears."""
 
     def __init__(self) -> None:
@@ -33,14 +34,8 @@ class Listener:
         assert not turn.record.has_begun
         return ""
 
-    def why_no_more(self, thread: Thread, ahead: int) -> str:
-        return ""
-
     def turn_begun_by_codex(self, thread: Thread) -> None:
         raise AssertionError
-
-    def tokens_counted(self, thread: Thread) -> None:
-        """Ignored."""
 
     def tokens_used(self, thread: Thread, tokens: int) -> None:
         raise AssertionError

@@ -1,1 +1,1 @@
-"""Folders of our own on the disk. Begin with scratch."""
+"""Folders on the disk: scratch folders of our own, and trees of any depth. Begin with scratch."""

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from codex_mcp.base.disk.removal import remove_tree
+from codex_mcp.base.disk.trees import remove_tree
 from codex_mcp.base.files import is_named, make_private_folder
 
 FOLDER = os.path.join("codex-mcp", "scratch")

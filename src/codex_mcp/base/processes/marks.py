@@ -23,6 +23,9 @@ OURS: Final = os.urandom(8).hex()
 LOOKS: Final = 2000
 """How often to retry for a process that is replacing its program, which takes a few microseconds of CPU time."""
 
+SURE: Final = 5
+"""How often a process that has arguments must show no environment: it may replace its program between two looks."""
+
 
 def variables(pid: int, names: Collection[str]) -> dict[str, str]:
     pairs = (entry.decode(errors="replace").partition("=") for entry in environment(pid).split(b"\0"))
@@ -33,15 +36,19 @@ def environment(pid: int | str) -> bytes:
     """The environment of a process: `NAME=value` with a NUL after each. Empty if it ended or is another user's.
 
     While a process replaces its program (exec), the kernel shows neither its environment nor its arguments. Otherwise a
-    process always has arguments, so if both are empty, this tries again.
+    process always has arguments, so if both are empty, this tries again; one that shows arguments alone was perhaps
+    between two programs.
     """
+    empty = 0
     try:
         for _ in range(LOOKS):
             if found := _read(pid, "environ"):
                 return found
             os.readlink(f"{PROC}/{pid}/exe")  # fails for a zombie and for a kernel thread
             if _read(pid, "cmdline"):
-                return _read(pid, "environ")
+                empty += 1
+                if empty == SURE:
+                    break
             os.sched_yield()
     except OSError:
         pass

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.errors import BadSetting, Notice
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.kinds import Kind, Place, fingerprint, path, socket_address, text
 from codex_mcp.base.settings.nearest import nearest
@@ -52,12 +52,12 @@ def is_elsewhere(environment: str | None) -> bool:
     return environment not in (None, LOCAL_ENVIRONMENT)
 
 
-def unknown(name: str, known: Mapping[str, Environment]) -> str:
+def unknown(name: str, known: Mapping[str, Environment]) -> Notice:
     """Tells that there is no such environment, and which there are."""
     names = (LOCAL_ENVIRONMENT, *known)
     meant = nearest(name, names)
     hint = f"did you mean {meant}? " if meant else ""
-    return f"there is no environment {name!r} on this server; {hint}known: {', '.join(names)}"
+    return Notice(f"there is no environment {name!r} on this server", f"{hint}known: {', '.join(names)}")
 
 
 def environment_from(
@@ -69,24 +69,40 @@ def environment_from(
             f"cannot use the environment {name!r} in {source_of('')}: its name must have 1 to 64 letters, digits, - "
             f"and _, and must not be {', '.join(RESERVED)}"
         )
-    fields: dict[str, object] = {}
-    for key, value in table.items():
-        word = key.replace("-", "_")
-        where = f"the environment {name} in {source_of(key)}"
-        if word not in KINDS:
-            meant = nearest(word, KINDS)
-            hint = f"did you mean {meant}? " if meant else ""
-            raise BadSetting(f"cannot use {key} of {where}: no such key; {hint}an environment has {', '.join(KINDS)}")
-        try:
-            fields[word] = KINDS[word](value, place)
-        except ValueError as error:
-            shown = redact(f"{key} = {value!r:.200}")
-            raise BadSetting(f"cannot use {shown} of {where}: it must be {error}") from error
+    fields = fields_in(table, KINDS, ("an environment", f"the environment {name}"), source_of, place)
     if "url" not in fields:
         raise BadSetting(f"cannot use the environment {name} in {source_of('')}: it has no url")
     found = Environment(name, **fields)  # type: ignore[arg-type]  # each was made by its kind
     check_pin(found, f"pin of the environment {name} in {source_of('pin')}")
     return found
+
+
+def fields_in(
+    table: Mapping[str, object],
+    kinds: Mapping[str, Callable[..., object]],
+    words: tuple[str, str],
+    source_of: Callable[[str], str],
+    *place: Place,
+) -> dict[str, object]:
+    """The values in a table of a settings file, each made by its kind. `words` are for what it describes: `a role`,
+    `the role NAME`. Raises BadSetting."""
+    any_one, this = words
+    fields: dict[str, object] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        where = f"{this} in {source_of(key)}"
+        if name not in kinds:
+            meant = nearest(name, kinds)
+            hint = f"did you mean {meant}? " if meant else ""
+            raise BadSetting(f"cannot use {key} of {where}: no such key", f"{hint}{any_one} has {', '.join(kinds)}")
+        if name in fields:
+            raise BadSetting(f"cannot use {key} of {where}: {name} occurs twice, once with - and once with _")
+        try:
+            fields[name] = kinds[name](value, *place)
+        except ValueError as error:
+            shown = redact(f"{key} = {value!r:.200}")
+            raise BadSetting(f"cannot use {shown} of {where}: it must be {error}") from error
+    return fields
 
 
 def check_pin(environment: Environment, what: str) -> None:

@@ -52,6 +52,20 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     state_dir: str = setting("", path, "DIR", "where agents are recorded", shown="`~/.config/atm/codex-sessions`")
     """It holds the registry, summaries and the audit log. `ATM_HOME`, if set, replaces `~`."""
 
+    state: str | None = setting(None, text, "URL", "record agents in PostgreSQL, for servers on several machines")
+    """`postgresql://USER@HOST/DATABASE`, with the extra `postgres` ([PostgreSQL](postgresql.md)). `state_dir` keeps
+    what belongs to this machine: sockets, worktrees, mail, the audit log. Give a password in a file of your own or in
+    `CODEX_MCP_STATE`: everybody on this machine can see flags."""
+
+    cluster_secret: str | None = setting(
+        None, path, "FILE", "the secret that all servers of a cluster share, and nobody else"
+    )
+    """At least 32 bytes, for you only: `openssl rand -hex 32`. With it, any server answers for any other
+    ([Several machines](scale.md))."""
+
+    advertise: str | None = setting(None, text, "URL", "where the other servers of the cluster reach this one")
+    """`https://HOST:PORT`, or `http://127.0.0.1:PORT` for servers of one machine."""
+
     turn_timeout: float = setting(
         1800.0,
         seconds(INSTANT, MONTH, zero="no limit"),

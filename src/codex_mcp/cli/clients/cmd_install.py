@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -20,16 +19,24 @@ from codex_mcp.cli.clients.everywhere.entry import Entry
 from codex_mcp.cli.clients.everywhere.reading import read_clients
 from codex_mcp.cli.clients.http_access import reached
 from codex_mcp.cli.clients.installing import Spot, planned
-from codex_mcp.cli.clients.known import CLIENTS, Client, Folders, Place, Scope, client_named, entry_of_url, places_of
+from codex_mcp.cli.clients.known import CLIENTS, Client, Folders, Place, Scope, places_of
 from codex_mcp.cli.clients.migration import old_entries
-from codex_mcp.cli.clients.own_entry import Program, Wanted
+from codex_mcp.cli.clients.own_entry import Program, Wanted, entry_of_url
 from codex_mcp.cli.clients.own_folder.backups import ABSENT, Backups
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
 from codex_mcp.cli.clients.recognition.servers import Ours
-from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, short, started_by
+from codex_mcp.cli.clients.surroundings import (
+    client_named,
+    folders_here,
+    is_our_wrapper,
+    our_program,
+    short,
+    started_by,
+)
 from codex_mcp.cli.clients.warnings import about, is_here
 from codex_mcp.cli.output import agreed, print_text
+from codex_mcp.cli.sentences import complain, say
 
 LEFT: Final = 1
 """The exit code if `--all` could not add it to every client."""
@@ -119,13 +126,17 @@ def _list(arguments: argparse.Namespace, where: Folders, environment: Mapping[st
 def _add_all(arguments: argparse.Namespace, where: Folders, environment: Mapping[str, str]) -> int:
     """Add it to each client of this machine that does not have it, after one question."""
     entries = [each for each in read_clients(where, environment) if isinstance(each, Entry)]
-    have = {each.client for each in entries if each.scope == arguments.scope and isinstance(each.starts, Ours)}
+    ours = [each for each in entries if _is_ours(each)]
+    have = {each.client for each in ours if each.scope == arguments.scope or each.is_of_plugin}
     able = [each for each in CLIENTS.values() if arguments.scope in each.scopes() and is_here(each, where, environment)]
     found = [client for client in able if client.title not in have]
-    if not found:
-        print_text("Every client that is here has codex-mcp: codex-mcp install --list shows them.")
+    if not able:
+        say("No client that codex-mcp knows seems to be here: codex-mcp install CLIENT adds it to one all the same.")
         return 0
-    print_text(f"These clients are here and do not have codex-mcp yet: {', '.join(each.title for each in found)}.")
+    if not found:
+        say("Every client that is here has codex-mcp: codex-mcp install --list shows them.")
+        return 0
+    say(f"These clients are here and do not have codex-mcp yet: {', '.join(each.title for each in found)}.")
     if not (arguments.dry_run or arguments.yes or agreed("Add it to them?")):
         return LEFT
     code = 0
@@ -133,7 +144,7 @@ def _add_all(arguments: argparse.Namespace, where: Folders, environment: Mapping
         try:
             install(client, arguments, where, environment)
         except Explained as error:
-            print(f"codex-mcp install: {client.title}: {error}", file=sys.stderr)
+            complain("install", f"{client.title}: {error}")
             code = LEFT
     return code
 
@@ -151,33 +162,42 @@ def install(client: Client, arguments: argparse.Namespace, where: Folders, envir
         file = short(here.file, where.home)
         plan = planned(spot, wanted, environment, force=arguments.force, shown=file)
         if plan.edit.after == before:
-            print_text(f"{here.title} already has the server {name}: {file} is unchanged.")
+            say(f"{here.title} already has the server {name}: {file} is unchanged.")
             return
         if arguments.dry_run:
             print_text(diff(file, before, plan.edit.after))
             return
         check_writable(here.file, target)
-        warnings = [*about(here, wanted, where, environment)]
+        warnings = [*about(here, wanted, where, environment), *_plugin_beside(here, where, environment)]
         backup = apply(plan.edit, Backups(where))
         Records(where).remember(plan.record)
-    print_text(plan.told)
+    say(plan.told)
     if now is not None:
         print_text(diff(file, before, plan.edit.after))
     if not backup.endswith(ABSENT):
-        print_text(f"The file as it was before: {short(backup, where.home)}")
+        say(f"The file as it was before: {short(backup, where.home)}")
     for warning in warnings:
-        print(f"codex-mcp install: {warning}", file=sys.stderr)
+        complain("install", warning)
     _say_what_is_left(here, environment)
-    print_text(here.client.next_step)
+    say(here.client.next_step)
+
+
+def _plugin_beside(here: Place, where: Folders, environment: Mapping[str, str]) -> Iterator[str]:
+    """A warning, if a plugin of this client brings our server as well."""
+    for each in read_clients(where, environment):
+        if isinstance(each, Entry) and each.is_of_plugin and each.client == here.client.title and _is_ours(each):
+            yield f"a plugin brings this server as {each.name}: {each.client} would see every tool twice; remove one"
+
+
+def _is_ours(entry: Entry) -> bool:
+    return isinstance(entry.starts, Ours)
 
 
 def _say_what_is_left(here: Place, environment: Mapping[str, str]) -> None:
     """Name the old servers that the client still has."""
     left = old_entries(here, current(here)[1], lambda word: is_our_wrapper(word, environment))
     for name in sorted({each.name for each in left}):
-        print_text(
-            f"The server {name} of {here.client.title} starts an old Codex server: codex-mcp migrate changes it."
-        )
+        say(f"The server {name} of {here.client.title} starts an old Codex server: codex-mcp migrate changes it.")
 
 
 def _words(command: str | None, environment: Mapping[str, str]) -> Sequence[str]:

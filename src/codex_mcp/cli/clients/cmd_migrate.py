@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -24,6 +23,7 @@ from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.scan import Scanned, files_with_old_servers
 from codex_mcp.cli.clients.surroundings import folders_here, our_program, short
 from codex_mcp.cli.output import SCHEMA, agreed, print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.sentences import complain, say
 from codex_mcp.cli.tables import whole_width
 
 DESCRIPTION: Final = (
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     stuck = [each for file in files for each in file.stuck]
     changes = list(_changes([file for file in files if file.found], where, program, problems))
     for problem in problems:
-        print(f"codex-mcp migrate: {problem}", file=sys.stderr)
+        complain("migrate", problem)
     if not arguments.json:
         _show(changes, stuck, where, is_all=not problems)
     if arguments.dry_run and not arguments.json:
@@ -101,14 +101,14 @@ def _show(changes: Sequence[Change], stuck: Sequence[Stuck], where: Folders, *, 
     if changes:
         _show_changes(changes, where)
     elif not stuck:
-        print_text(
+        say(
             "No client starts an old Codex server: nothing to do."
             if is_all
             else "The other files start no old Codex server."
         )
     for each in stuck:
         _, client, was, file = _row(each, where)
-        print_text(
+        say(
             f"{each.name} of {client}, {file}: it starts {each.old.kind} through {each.old.through}, which codex-mcp "
             f"cannot change; let it start `codex-mcp mcp-server` yourself\n  starts:      {one_line(was)}"
         )
@@ -124,14 +124,14 @@ def _show_changes(changes: Sequence[Change], where: Folders) -> None:
     for change in changes:
         for found in change.found:
             for note in found.old.notes:
-                print_text(f"{found.name} of {change.place.title}: {note}")
+                say(f"{found.name} of {change.place.title}: {note}")
 
 
 def _show_changed(changes: Sequence[Change], backups: Mapping[str, str], where: Folders) -> None:
     for file, backup in backups.items():
-        print_text(f"Changed {short(file, where.home)}; as it was before: {short(backup, where.home)}")
+        say(f"Changed {short(file, where.home)}; as it was before: {short(backup, where.home)}")
     for step in dict.fromkeys(change.place.client.next_step for change in changes if backups):
-        print_text(step)
+        say(step)
 
 
 def _block(row: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Records
 from codex_mcp.cli.clients.surroundings import folders_here, short
 from codex_mcp.cli.output import NOT_FOUND, print_text
+from codex_mcp.cli.sentences import say
 
 DESCRIPTION: Final = (
     "Remove codex-mcp from the servers of an MCP client. If nothing else has changed its configuration file since "
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         spot = Spot(here, target, name, before, at(values, path), record)
         file = short(here.file, where.home)
         if before is None or spot.now is None:
-            print_text(f"{here.title} has no server {name}: {file} is unchanged.")
+            say(f"{here.title} has no server {name}: {file} is unchanged.")
             return NOT_FOUND
         return _remove(spot, before, arguments, where, environment)
 
@@ -79,22 +80,22 @@ def _remove(
         return 0
     check_writable(here.file, spot.target)
     if original is not None:
-        _restore(spot.target, original, backups)
+        _restore(spot.target, original, backups, where)
     else:
         apply(edit)
         backups.forget_absent(here.file)
     Records(where).forget(here.file, spot.path)
-    print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
+    say(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
     if replaced is not None:
-        print_text(f"The server {name} that was there before codex-mcp is back.")
+        say(f"The server {name} that was there before codex-mcp is back.")
     for backup in backups.of(here.file):
-        print_text(f"An older copy of it is left in {short(backup, where.home)}")
+        say(f"An older copy of it is left in {short(backup, where.home)}")
     return 0
 
 
-def _restore(target: str, original: Original, backups: Backups) -> None:
+def _restore(target: str, original: Original, backups: Backups, where: Folders) -> None:
     if original.data is None:
-        remove_config(target)
+        remove_config(target, where)
     else:
         write_config(target, original.data)
     backups.forget(original.backup)

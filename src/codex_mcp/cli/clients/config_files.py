@@ -80,6 +80,16 @@ def write_config(target: str, data: bytes, *, is_shared: bool = False) -> None:
         write_whole_without_links(target, data, mode=READABLE if is_shared else PRIVATE)
 
 
-def remove_config(target: str) -> None:
+def remove_config(target: str, where: Folders) -> None:
+    """Remove a file that `install` has made; of a client's own folders, those that are empty then.
+
+    An empty folder would say that its client is here. Raises Explained.
+    """
     with explained("remove", target):
         unlink_without_links(target)
+    shared = {os.path.realpath(each) for each in (where.home, where.config, where.support, where.project)}
+    folder = os.path.dirname(target)
+    with contextlib.suppress(OSError):  # it holds something else
+        while folder not in shared and folder.startswith(f"{os.path.realpath(where.home)}/"):
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)

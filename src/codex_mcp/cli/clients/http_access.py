@@ -12,7 +12,6 @@ import http.client
 import os
 import ssl
 import stat
-import sys
 import time
 from collections.abc import Mapping
 from enum import Enum, auto
@@ -22,10 +21,11 @@ from urllib.parse import urlsplit
 from codex_mcp.access.loopback import is_loopback
 from codex_mcp.access.token_files import read_token_file
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.clients.known import Folders, Place, Scope, token_fields, variable_fields
-from codex_mcp.cli.clients.own_entry import Address
+from codex_mcp.cli.clients.known import Folders, Place, Scope
+from codex_mcp.cli.clients.own_entry import Address, token_fields, variable_fields
 from codex_mcp.cli.clients.own_folder.lock import own_folder
 from codex_mcp.cli.clients.surroundings import short
+from codex_mcp.cli.sentences import complain
 
 PROBE: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 TIMEOUT: Final = 10.0
@@ -46,6 +46,15 @@ class Answer(Enum):
     """Something answers, but not an MCP server."""
 
     SILENT = auto()
+
+
+ANSWERS: Final = {
+    Answer.SERVES: "answers",
+    Answer.WANTS_TOKEN: "answers",
+    Answer.IS_OTHER: "something else answers there",
+    Answer.SILENT: "nothing answers there",
+}
+"""For people."""
 
 
 def reached(arguments: argparse.Namespace, here: Place, where: Folders, environment: Mapping[str, str]) -> Address:
@@ -112,7 +121,7 @@ def _say(url: str, answer: Answer) -> None:
 
 
 def _warn(text: str) -> None:
-    print(f"codex-mcp install: {text}", file=sys.stderr)
+    complain("install", text)
 
 
 def _asked_patiently(url: str, token: str | None) -> Answer:

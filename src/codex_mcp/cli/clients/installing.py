@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.processes.programs import on_path
 from codex_mcp.cli.clients import own_entry
 from codex_mcp.cli.clients.config_text.documents import Uneditable, read
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
@@ -19,7 +20,7 @@ from codex_mcp.cli.clients.migration import Found, migrated, old_entry
 from codex_mcp.cli.clients.own_entry import Address, Program, Wanted
 from codex_mcp.cli.clients.own_folder.records import Installed
 from codex_mcp.cli.clients.recognition.servers import Buried, Ours
-from codex_mcp.cli.clients.surroundings import is_our_wrapper, on_path, started_by
+from codex_mcp.cli.clients.surroundings import is_our_wrapper, started_by
 
 
 class Spot(Struct, frozen=True):
@@ -131,7 +132,7 @@ def _is_found(words: Sequence[str], program: Sequence[str], environment: Mapping
     if [*words] == [*program]:
         return True
     if not os.path.isabs(words[0]):
-        return on_path(words[0], environment) is not None
+        return on_path(words[0], environment.get("PATH", "")) is not None
     if len(words) > 1 or not os.access(words[0], os.X_OK):
         return False
     return os.path.samefile(os.path.dirname(words[0]), os.path.dirname(program[0]))

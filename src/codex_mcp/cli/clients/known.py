@@ -14,8 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.printable import foreign
-from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.cli.clients.config_text.documents import Format
 from codex_mcp.cli.clients.entries import ONE_LIST, Shape
 
@@ -66,6 +64,9 @@ class Folders(Struct, frozen=True):
 
     cline: str
     """CLINE_MCP_SETTINGS_PATH, else the file below CLINE_DATA_DIR, CLINE_DIR or ~/.cline: a file."""
+
+    continue_dev: str
+    """CONTINUE_GLOBAL_DIR, else ~/.continue."""
 
     inspector: str
     """MCP_CATALOG_PATH, else ~/.mcp-inspector/mcp.json: a file."""
@@ -124,6 +125,9 @@ class Client(Struct, frozen=True):
 
     has_window: bool = False
     """It need not be on PATH; its folder shows that it is there."""
+
+    folder: str = ""
+    """This folder, if it is not that of the user's file."""
 
     next_step: str = ""
     """What to do afterwards."""
@@ -271,6 +275,63 @@ CLIENTS: Final = {
             next_step="Start Cline again.",
         ),
         Client(
+            "windsurf",
+            "Windsurf",
+            "{home}/.codeium/windsurf/mcp_config.json",
+            url="serverUrl",
+            variable="${env:%}",
+            program="windsurf",
+            has_window=True,
+            next_step="Refresh the MCP servers in Cascade's settings.",
+        ),
+        Client(
+            "insiders",
+            "VS Code Insiders",
+            "{support}/Code - Insiders/User/mcp.json",
+            key="servers",
+            stdio={"type": "stdio"},
+            http={"type": "http"},
+            variable="${env:%}",
+            program="code-insiders",
+            has_window=True,
+            next_step="Run `MCP: List Servers` in VS Code Insiders and start it.",
+        ),
+        Client(
+            "junie",
+            "JetBrains Junie",
+            "{home}/.junie/mcp/mcp.json",
+            ".junie/mcp/mcp.json",
+            url=None,
+            program="junie",
+            has_window=True,
+            folder="{home}/.junie",
+            next_step="Look at Settings, Tools, Junie, MCP Settings in your IDE.",
+        ),
+        Client(
+            "amp",
+            "Amp",
+            "{config}/amp/settings.json",
+            ".amp/settings.json",
+            twin="c",
+            key="amp.mcpServers",
+            variable="${%}",
+            program="amp",
+            next_step="Start Amp again. It asks you before it starts a server of a project's file.",
+        ),
+        Client(
+            # It reads every .json file of this folder; this one is ours.
+            "continue",
+            "Continue",
+            "{continue_dev}/mcpServers/codex-mcp.json",
+            ".continue/mcpServers/codex-mcp.json",
+            stdio={"type": "stdio"},
+            http={"type": "http"},
+            program="cn",
+            has_window=True,
+            folder="{continue_dev}",
+            next_step="Reload the window of your editor, and choose Continue's agent mode.",
+        ),
+        Client(
             "desktop",
             "Claude Desktop",
             "{support}/Claude/claude_desktop_config.json",
@@ -291,17 +352,6 @@ CLIENTS: Final = {
 }
 
 
-def client_named(word: str) -> str:
-    """The name of the client that this word means. Raises Refused."""
-    plain = word.lower()
-    if plain in CLIENTS:
-        return plain
-    titles = {client.title.lower().replace(" ", "-"): client.name for client in CLIENTS.values()}
-    meant = nearest(plain, [*CLIENTS, *titles])
-    hint = f"; did you mean {titles.get(meant, meant)}?" if meant is not None else "."
-    raise Refused(f"there is no client {foreign(word)}{hint} These are known: {', '.join(CLIENTS)}")
-
-
 class Place(Struct, frozen=True):
     """Where a client keeps its servers: a file, and the path of an object in it."""
 
@@ -314,32 +364,6 @@ class Place(Struct, frozen=True):
     def title(self) -> str:
         """For people: the client, and for whom."""
         return f"{self.client.title} ({self.scope})"
-
-
-def folders(environment: Mapping[str, str], *, home: str, project: str, repository: str, is_macos: bool) -> Folders:
-    """Relative paths in the environment are ignored."""
-
-    def named(variable: str, default: str) -> str:
-        value = environment.get(variable, "")
-        return value.rstrip("/") or default if value.startswith("/") else default
-
-    config = f"{home}/.config" if is_macos else named("XDG_CONFIG_HOME", f"{home}/.config")
-    cline = named("CLINE_DATA_DIR", f"{named('CLINE_DIR', f'{home}/.cline')}/data")
-    return Folders(
-        home=home,
-        project=project,
-        repository=repository,
-        config=config,
-        support=f"{home}/Library/Application Support" if is_macos else config,
-        claude=named("CLAUDE_CONFIG_DIR", home),
-        codex=named("CODEX_HOME", f"{home}/.codex"),
-        gemini=named("GEMINI_CLI_HOME", home),
-        opencode=f"{named('XDG_CONFIG_HOME', f'{home}/.config')}/opencode",
-        qwen=named("QWEN_HOME", f"{home}/.qwen"),
-        copilot=named("COPILOT_HOME", f"{home}/.copilot"),
-        cline=named("CLINE_MCP_SETTINGS_PATH", f"{cline}/settings/cline_mcp_settings.json"),
-        inspector=named("MCP_CATALOG_PATH", f"{home}/.mcp-inspector/mcp.json"),
-    )
 
 
 def places_of(client: Client, scope: Scope, where: Folders) -> list[Place]:
@@ -356,38 +380,9 @@ def place(client: Client, scope: Scope, where: Folders) -> Place:
     if scope is Scope.PROJECT:
         return Place(client, scope, f"{where.project}/{client.project}", (client.key,))
     inside = ("projects", where.repository, client.key) if scope is Scope.LOCAL else (client.key,)
-    file = client.user.format_map({name: getattr(where, name) for name in where.__struct_fields__})
-    return Place(client, scope, file, inside)
+    return Place(client, scope, filled(client.user, where), inside)
 
 
-def entry(client: Client, command: Sequence[str]) -> dict[str, object]:
-    """What this client is told about a server that it starts with this command."""
-    words = {key: value for (key,), value in client.shape.fields(command).items()}
-    return _type_first({**words, **client.stdio})
-
-
-def entry_of_url(client: Client, url: str) -> dict[str, object]:
-    """What this client is told about a server at this address. Raises Refused."""
-    if client.url is None:
-        raise Refused(
-            f"cannot use --http for {client.title}: its file has no servers with an address; leave --http out"
-        )
-    return _type_first({client.url: url, **client.http})
-
-
-def token_fields(client: Client, token: str) -> dict[str, object]:
-    """What stands beside an address whose server wants this token."""
-    return {client.headers: {"Authorization": f"Bearer {token}"}}
-
-
-def variable_fields(client: Client, name: str) -> dict[str, object]:
-    """What stands beside an address whose token is in this variable of the client's environment. Raises Refused."""
-    if client.variable_key:
-        return {client.variable_key: name}
-    if not client.variable:
-        raise Refused(f"cannot use --token-env for {client.title}: its file has no variables; use --token-file")
-    return {client.headers: {"Authorization": f"Bearer {client.variable.replace('%', name)}"}}
-
-
-def _type_first(fields: dict[str, object]) -> dict[str, object]:
-    return {"type": fields["type"], **fields} if "type" in fields else fields
+def filled(path: str, where: Folders) -> str:
+    """A path of the table, with the folders in the place of their names."""
+    return path.format_map({name: getattr(where, name) for name in where.__struct_fields__})

@@ -18,7 +18,7 @@ from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.cli.clients.config_text.documents import read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.entries import connection_of, shape_of, words_of
-from codex_mcp.cli.clients.known import Client, entry, entry_of_url
+from codex_mcp.cli.clients.known import Client
 from codex_mcp.cli.clients.recognition.servers import Ours
 
 OF_COMMANDS: Final = ("command", "args", "env", "environment", "envFile", "cwd")
@@ -58,6 +58,39 @@ class Address(Struct, frozen=True):
 
 
 Wanted: TypeAlias = Program | Address
+
+
+def entry(client: Client, command: Sequence[str]) -> dict[str, object]:
+    """What this client is told about a server that it starts with this command."""
+    words = {key: value for (key,), value in client.shape.fields(command).items()}
+    return _type_first({**words, **client.stdio})
+
+
+def entry_of_url(client: Client, url: str) -> dict[str, object]:
+    """What this client is told about a server at this address. Raises Refused."""
+    if client.url is None:
+        raise Refused(
+            f"cannot use --http for {client.title}: its file has no servers with an address; leave --http out"
+        )
+    return _type_first({client.url: url, **client.http})
+
+
+def token_fields(client: Client, token: str) -> dict[str, object]:
+    """What stands beside an address whose server wants this token."""
+    return {client.headers: {"Authorization": f"Bearer {token}"}}
+
+
+def variable_fields(client: Client, name: str) -> dict[str, object]:
+    """What stands beside an address whose token is in this variable of the client's environment. Raises Refused."""
+    if client.variable_key:
+        return {client.variable_key: name}
+    if not client.variable:
+        raise Refused(f"cannot use --token-env for {client.title}: its file has no variables; use --token-file")
+    return {client.headers: {"Authorization": f"Bearer {client.variable.replace('%', name)}"}}
+
+
+def _type_first(fields: dict[str, object]) -> dict[str, object]:
+    return {"type": fields["type"], **fields} if "type" in fields else fields
 
 
 def new_entry(client: Client, wanted: Wanted) -> dict[str, object]:

@@ -11,13 +11,15 @@ from typing import Final
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.files import write_whole
+from codex_mcp.base.processes.programs import on_path
 from codex_mcp.cli import cmd_serve
 from codex_mcp.cli.clients.config_files import explained, read_config
 from codex_mcp.cli.clients.editing import diff
 from codex_mcp.cli.clients.service_unit import is_ours, unit_text
-from codex_mcp.cli.clients.surroundings import folders_here, on_path, our_program, short
+from codex_mcp.cli.clients.surroundings import folders_here, our_program, short
 from codex_mcp.cli.output import NOT_FOUND, print_text
 from codex_mcp.cli.parser import Parser
+from codex_mcp.cli.sentences import complain, say
 from codex_mcp.config.load import load
 
 NAME: Final = "codex-mcp.service"
@@ -48,10 +50,10 @@ def install(flags: Sequence[str], environment: Mapping[str, str], cwd: str, *, d
     except Explained:
         _undo(file, before, environment)
         raise
-    print_text(f"{'Wrote' if before is None else 'Changed' if before != wanted else 'Kept'} {shown}")
-    print_text(f"The server runs, and starts when you log in: {url}")
-    print_text("Without a login, at boot: loginctl enable-linger. Its log: journalctl --user -u codex-mcp")
-    print_text(f"Let a client use it: codex-mcp install claude --http {url}")
+    say(f"{'Wrote' if before is None else 'Changed' if before != wanted else 'Kept'} {shown}")
+    say(f"The server runs, and starts when you log in: {url}")
+    say("Without a login, at boot: loginctl enable-linger. Its log: journalctl --user -u codex-mcp")
+    say(f"Let a client use it: codex-mcp install claude --http {url}")
     return 0
 
 
@@ -69,7 +71,7 @@ def _undo(file: str, before: bytes | None, environment: Mapping[str, str]) -> No
 def uninstall(environment: Mapping[str, str], cwd: str, *, dry_run: bool) -> int:
     file, shown, before = _unit(environment, cwd)
     if before is None:
-        print_text(f"There is no service: {shown} does not exist.")
+        say(f"There is no service: {shown} does not exist.")
         return NOT_FOUND
     if dry_run:
         print_text(diff(shown, before, None))
@@ -77,11 +79,11 @@ def uninstall(environment: Mapping[str, str], cwd: str, *, dry_run: bool) -> int
     failed = _failure(f"disable --now {NAME}", environment)
     _remove(file)
     if failed:
-        print(f"codex-mcp uninstall: {failed}; if the server still runs, end it yourself", file=sys.stderr)
-        print_text(f"Removed {shown}")
+        complain("uninstall", f"{failed}; if the server still runs, end it yourself")
+        say(f"Removed {shown}")
         return 0
     _systemctl("daemon-reload", environment)
-    print_text(f"Stopped the server and removed {shown}")
+    say(f"Stopped the server and removed {shown}")
     return 0
 
 
@@ -91,7 +93,7 @@ def _check_systemd(environment: Mapping[str, str]) -> None:
             "cannot manage a service on macOS: --service is for Linux with systemd; start codex-mcp serve --port "
             f"{PORT} yourself, for example from a launch agent"
         )
-    if on_path("systemctl", environment) is None:
+    if on_path("systemctl", environment.get("PATH", "")) is None:
         raise Refused("cannot manage a service: systemctl is not on PATH, so this system does not seem to use systemd")
 
 
@@ -149,7 +151,7 @@ def _systemctl(words: str, environment: Mapping[str, str]) -> None:
 def _failure(words: str, environment: Mapping[str, str]) -> str:
     """Run `systemctl --user`; return why it failed, else nothing."""
     command = f"systemctl --user {words}"
-    program = on_path("systemctl", environment)
+    program = on_path("systemctl", environment.get("PATH", ""))
     if program is None:
         return "systemctl is not on PATH"
     try:

@@ -12,11 +12,11 @@ import msgspec
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import checkout_around
-from codex_mcp.base.processes.programs import OURSELVES
-from codex_mcp.cli.clients.known import Folders, folders
+from codex_mcp.base.printable import foreign
+from codex_mcp.base.processes.programs import OURSELVES, on_path, own_path
+from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.cli.clients.known import CLIENTS, Folders
 from codex_mcp.cli.clients.recognition.servers import Verdict, recognised
-
-PROGRAM: Final = "codex-mcp"
 
 PASSING: Final = ("/uv/archive-", "/uv/builds-", "/.cache/pipx/", "/pipx/.cache/")
 """Parts of the paths of environments that `uvx` and `pipx run` make for one start."""
@@ -39,6 +39,44 @@ def folders_here(environment: Mapping[str, str], cwd: str) -> Folders:
     )
 
 
+def folders(environment: Mapping[str, str], *, home: str, project: str, repository: str, is_macos: bool) -> Folders:
+    """Relative paths in the environment are ignored."""
+
+    def named(variable: str, default: str) -> str:
+        value = environment.get(variable, "")
+        return value.rstrip("/") or default if value.startswith("/") else default
+
+    config = f"{home}/.config" if is_macos else named("XDG_CONFIG_HOME", f"{home}/.config")
+    cline = named("CLINE_DATA_DIR", f"{named('CLINE_DIR', f'{home}/.cline')}/data")
+    return Folders(
+        home=home,
+        project=project,
+        repository=repository,
+        config=config,
+        support=f"{home}/Library/Application Support" if is_macos else config,
+        claude=named("CLAUDE_CONFIG_DIR", home),
+        codex=named("CODEX_HOME", f"{home}/.codex"),
+        gemini=named("GEMINI_CLI_HOME", home),
+        opencode=f"{named('XDG_CONFIG_HOME', f'{home}/.config')}/opencode",
+        qwen=named("QWEN_HOME", f"{home}/.qwen"),
+        copilot=named("COPILOT_HOME", f"{home}/.copilot"),
+        cline=named("CLINE_MCP_SETTINGS_PATH", f"{cline}/settings/cline_mcp_settings.json"),
+        continue_dev=named("CONTINUE_GLOBAL_DIR", f"{home}/.continue"),
+        inspector=named("MCP_CATALOG_PATH", f"{home}/.mcp-inspector/mcp.json"),
+    )
+
+
+def client_named(word: str) -> str:
+    """The name of the client that this word means. Raises Refused."""
+    plain = word.lower()
+    if plain in CLIENTS:
+        return plain
+    titles = {client.title.lower().replace(" ", "-"): client.name for client in CLIENTS.values()}
+    meant = nearest(plain, [*CLIENTS, *titles])
+    hint = f"; did you mean {titles.get(meant, meant)}?" if meant is not None else "."
+    raise Refused(f"there is no client {foreign(word)}{hint} These are known: {', '.join(CLIENTS)}")
+
+
 def roots(where: Folders) -> Iterable[str]:
     """The folders whose files may be changed."""
     return [str(folder) for folder in msgspec.structs.astuple(where)]
@@ -46,13 +84,11 @@ def roots(where: Folders) -> Iterable[str]:
 
 def our_program(started: str | None = None) -> Sequence[str]:
     """The absolute command that starts this program. Raises Refused if it will soon be gone."""
-    started = os.path.abspath(started or sys.argv[0])
-    beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
-    for path in (started, beside):
-        if os.path.basename(path) == PROGRAM and os.access(path, os.X_OK):
-            _check_lasting(path)
-            return [path]
-    return OURSELVES
+    path = own_path(started)
+    if path is None:
+        return OURSELVES
+    _check_lasting(path)
+    return [path]
 
 
 def _check_lasting(path: str) -> None:
@@ -63,18 +99,9 @@ def _check_lasting(path: str) -> None:
         )
 
 
-def on_path(program: str, environment: Mapping[str, str]) -> str | None:
-    """The program of this name on PATH."""
-    for folder in environment.get("PATH", "").split(os.pathsep):
-        path = os.path.join(folder, program)
-        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
-
-
 def is_our_wrapper(word: str, environment: Mapping[str, str]) -> bool:
     """Whether a program is the `codex-mcp-server` that comes with codex-mcp, and not npm's of the same name."""
-    path = word if os.path.isabs(word) else on_path(word, environment)
+    path = on_path(word, environment.get("PATH", ""))
     if path is None or os.path.basename(path) != "codex-mcp-server":
         return False
     try:

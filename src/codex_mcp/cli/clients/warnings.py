@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codex_mcp.cli.clients.known import Client, Folders, Place, Scope, place
+from codex_mcp.base.processes.programs import on_path
+from codex_mcp.cli.clients.known import Client, Folders, Place, Scope, filled, place
 from codex_mcp.cli.clients.own_entry import Program, Wanted
-from codex_mcp.cli.clients.surroundings import on_path, short
+from codex_mcp.cli.clients.surroundings import short
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.config.load import likely_codex_home
 
@@ -19,8 +20,10 @@ ELSEWHERE: Final = ("model_provider", "profile", "cli_auth_credentials_store")
 def is_here(client: Client, where: Folders, environment: Mapping[str, str]) -> bool:
     """Whether the client seems to be on this machine."""
     file = place(client, Scope.USER, where).file
-    there = os.path.dirname(file) if client.has_window else file
-    return os.path.exists(there) or (client.program != "" and on_path(client.program, environment) is not None)
+    there = filled(client.folder, where) or os.path.dirname(file) if client.has_window else file
+    return os.path.exists(there) or (
+        client.program != "" and on_path(client.program, environment.get("PATH", "")) is not None
+    )
 
 
 def about(here: Place, wanted: Wanted, where: Folders, environment: Mapping[str, str]) -> Iterator[str]:
@@ -39,7 +42,7 @@ def about(here: Place, wanted: Wanted, where: Folders, environment: Mapping[str,
             "works here, add --command codex-mcp (if it is on their PATH) or --command 'uvx codex-mcp'"
         )
     if _needs_sign_in(environment):
-        yield "you are not signed in to OpenAI: run codex-mcp login, or name another model provider (docs/providers.md)"
+        yield "you are not signed in to OpenAI: run codex-mcp login, or name another model provider in config.toml"
 
 
 def _needs_sign_in(environment: Mapping[str, str]) -> bool:

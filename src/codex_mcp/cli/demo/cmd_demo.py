@@ -10,17 +10,14 @@ import argparse
 import asyncio
 import contextlib
 import io
-import shlex
-import shutil
 import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans
-from codex_mcp.base.processes.programs import OURSELVES
+from codex_mcp.base.processes.programs import OURSELVES, our_command
 from codex_mcp.cli.demo import card
 from codex_mcp.cli.demo.person import AlwaysApprove, Person
 from codex_mcp.cli.demo.remote_executor import remote_executor
@@ -56,6 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the agent work on an executor behind a rendezvous, all on this machine",
     )
+    parser.add_argument(
+        "--team", action="store_true", help="three agents in worktrees instead, and the page to look after them"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the demo's folder and print its path")
 
 
@@ -67,6 +67,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     try:
         with _stoppable(), open_workshop(environment, keep=arguments.keep) as workshop:
             try:
+                if arguments.team:
+                    from codex_mcp.cli.demo.crew import play_crew  # noqa: PLC0415  loads a web server
+
+                    asyncio.run(play_crew(screen, workshop))
+                    return 0
                 with remote_executor(workshop) if arguments.remote else contextlib.nullcontext(()) as flags:
                     passed = _play(screen, workshop, _decider(screen, yes=arguments.yes), flags)
             finally:
@@ -78,7 +83,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         screen.line()
         screen.line("Interrupted. Nothing is left running.")
         return INTERRUPTED
-    screen.line(f"\nUse it for real, in Claude Code:\n  {_our_command(environment)} install claude")
+    screen.line(f"\nUse it for real, in Claude Code:\n  {our_command(environment.get('PATH', ''))} install claude")
     return 0 if passed else TEST_FAILS
 
 
@@ -138,14 +143,6 @@ def _explained(rights: Rights) -> str:
         f"The sandbox does not work on this machine ({rights.trouble}), so commands run without one, "
         "and you are asked before each command and each change."
     )
-
-
-def _our_command(environment: Mapping[str, str]) -> str:
-    """The command of this program: its name if it is on PATH, else its path."""
-    if shutil.which(PROGRAM, path=environment.get("PATH")):
-        return PROGRAM
-    beside_python = Path(sys.executable).with_name(PROGRAM)
-    return shlex.join([str(beside_python)] if beside_python.exists() else OURSELVES)
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ async def account_limits(state_dir: str, environment: Mapping[str, str]) -> tupl
         with contextlib.suppress(CannotReach, RequestFailed):
             async with connected(state_dir, node, caller) as (server, greeting):
                 acts_for = control.ActsFor(principal=LOCAL, person=caller.person)
-                status = (await server.call_tool("codex_status", {}, acts_for)).get("structuredContent", {})
+                status = (await server.call_tool("codex_status", {}, acts_for)).data
                 if status.get("account_limited"):
                     found.append(Limited(greeting.pid, status.get("account_paused_until")))
     return tuple(found)

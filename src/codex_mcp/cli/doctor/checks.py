@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.cli.doctor.client_checks import judge_clients
 from codex_mcp.cli.doctor.facts import (
@@ -51,16 +52,10 @@ def judge(facts: Facts) -> list[Finding]:
     ]
 
 
-def split(sentence: str) -> tuple[str, str]:
-    """An error of ours as what is wrong and what to do: `cannot …: why; do this`."""
-    problem, _, fix = sentence.rpartition("; ")
-    return (problem, fix) if problem else (sentence, "")
-
-
 def _codex(codex: Codex) -> Iterator[Finding]:
     if codex.error:
-        problem, fix = split(codex.error)
-        yield Finding("codex.found", Group.CODEX, Level.ERROR, problem, fix or "correct codex_version, or leave it out")
+        fix = codex.error.fix or "correct codex_version, or leave it out"
+        yield Finding("codex.found", Group.CODEX, Level.ERROR, codex.error.problem, fix)
         return
     chosen = f"Codex {codex.version}, {codex.why}: {codex.path}"
     if codex.is_old:
@@ -119,17 +114,18 @@ def _silent(provider: Provider) -> Finding:
 
 def _configuration(configuration: Configuration, core: Core | None) -> Iterator[Finding]:
     group = Group.CONFIGURATION
-    if configuration.settings_error:
-        problem, fix = split(configuration.settings_error)
-        yield Finding("settings", group, Level.ERROR, problem, fix or "correct this setting (docs/settings.md)")
+    if (error := configuration.settings_error) is not None:
+        fix = error.fix or "correct this setting (docs/settings.md)"
+        yield Finding("settings", group, Level.ERROR, error.problem, fix)
     for warning in configuration.warnings:
-        problem, fix = split(warning)
-        yield Finding("settings.ignored", group, Level.WARNING, problem, fix or "remove it, or correct its name")
-    problem, fix = split(core.config_error) if core is not None else ("", "")
-    problem = problem or configuration.syntax_error
-    if problem:
-        text = f"Codex cannot use {configuration.config_path}: {problem}"
-        fix = fix or f"correct {configuration.config_path}"
+        fix = warning.fix or "remove it, or correct its name"
+        yield Finding("settings.ignored", group, Level.WARNING, warning.problem, fix)
+    config_error = core.config_error if core is not None else None
+    if config_error is None and configuration.syntax_error:
+        config_error = Notice(configuration.syntax_error)
+    if config_error is not None:
+        text = f"Codex cannot use {configuration.config_path}: {config_error.problem}"
+        fix = config_error.fix or f"correct {configuration.config_path}"
         yield Finding("config.toml", group, Level.ERROR, text, fix)
     elif not configuration.settings_error:
         text = configuration.config_path if configuration.has_config else "no config.toml: Codex's own defaults apply"
@@ -165,6 +161,11 @@ def _folders(folders: Folders) -> Iterator[Finding]:
         text = f"the database of the state folder is damaged: {folders.damaged_state}"
         fix = "stop all servers of this folder; the first call to the next one sets it aside and creates a new one"
         yield Finding("folders.state", group, Level.ERROR, text, fix)
+    if (error := folders.database_error) is not None:
+        fix = error.fix or "start the database, or correct the setting state"
+        yield Finding("folders.database", group, Level.ERROR, error.problem, fix)
+    elif folders.database:
+        yield Finding("folders.database", group, Level.OK, f"agents are recorded in {folders.database}")
     for path in folders.held_locks:
         text = f"a server that is starting holds the lock {path}"
         fix = f"run doctor again in a minute; if it is still held, end the process that `fuser {path}` names"
@@ -200,8 +201,8 @@ def _port(port: Port) -> Finding:
 def _agents(agents: Agents) -> Iterator[Finding]:
     group = Group.AGENTS
     if agents.error:
-        problem, fix = split(agents.error)
-        yield Finding("agents", group, Level.ERROR, problem, fix or "correct that, or name another state_dir")
+        fix = agents.error.fix or "correct that, or name another state_dir"
+        yield Finding("agents", group, Level.ERROR, agents.error.problem, fix)
     elif agents.stale:
         more = len(agents.stale) - NAMES_SHOWN
         names = ", ".join(agents.stale[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

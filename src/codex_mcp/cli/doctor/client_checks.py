@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from codex_mcp.cli.clients.everywhere.entry import Entry
+from codex_mcp.cli.clients.known import CLIENTS, Scope
 from codex_mcp.cli.clients.recognition.servers import Buried, Kind, Old, Ours
 from codex_mcp.cli.doctor.facts import Clients, Finding, Group, Level
 
@@ -15,6 +16,8 @@ SHORT_TIMEOUT: Final = 300.0
 """Seconds. A server returns after 240 s at the latest to clients that have a limit of their own."""
 
 GOOD_MILLISECONDS: Final = 3_600_000
+
+ANSWERS: Final = "answers"
 
 
 def judge_clients(clients: Clients) -> Iterator[Finding]:
@@ -27,20 +30,52 @@ def judge_clients(clients: Clients) -> Iterator[Finding]:
         yield _old(entry, starts, clients)
     for entry in ours:
         yield from _ours(entry, clients)
+    yield from _twice(ours)
+    recorded = [entry for entry in clients.entries if entry.is_recorded]
+    for entry in recorded:
+        yield _address(entry, clients.addresses.get(entry.url or "", ANSWERS))
     if clients.tool_timeout is not None and clients.tool_timeout < SHORT_TIMEOUT:
         text = f"MCP_TOOL_TIMEOUT makes Claude Code stop each call and its turn after {clients.tool_timeout:g} s"
         fix = f"remove the variable, or set it to {GOOD_MILLISECONDS}"
         yield Finding("clients.timeout", Group.CLIENTS, Level.WARNING, text, fix)
-    if not ours and not old:
+    if not (ours or old or recorded):
         text = f"no client that we know runs codex-mcp yet; its command is `{clients.our_command} mcp-server`"
         yield Finding("clients", Group.CLIENTS, Level.OK, text)
+
+
+def _address(entry: Entry, says: str) -> Finding:
+    text = f"{entry.client}: the server {entry.name} in {entry.file} is at {entry.url}"
+    if says == ANSWERS:
+        return Finding("clients", Group.CLIENTS, Level.OK, f"{text}, which answers")
+    fix = f"start the server, or run `{_uninstall(entry)}`"
+    return Finding("clients.address", Group.CLIENTS, Level.ERROR, f"{text}, and {says}", fix)
+
+
+def _uninstall(entry: Entry) -> str:
+    """The command that removes it."""
+    (client,) = [client.name for client in CLIENTS.values() if client.title == entry.client]
+    scope = f" --scope {entry.scope}" if entry.scope not in ("", Scope.USER) else ""
+    name = f" --name {entry.name}" if entry.name != "codex" else ""
+    return f"codex-mcp uninstall {client}{scope}{name}"
+
+
+def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
+    """The plugin, and an entry of its own, in the same client."""
+    plugins = [entry for entry in ours if entry.is_of_plugin]
+    besides = [entry for entry in ours if not entry.is_of_plugin and plugins and entry.client == plugins[0].client]
+    for entry in besides:
+        text = f"{entry.client} has codex-mcp twice, as {entry.name} and as {plugins[0].name}: it sees every tool twice"
+        fix = f"run `{_uninstall(entry)}`, or remove the plugin"
+        yield Finding("clients.twice", Group.CLIENTS, Level.WARNING, text, fix)
 
 
 def _old(entry: Entry, starts: Old | Buried, clients: Clients) -> Finding:
     through = f" through {starts.through}" if isinstance(starts, Buried) else ""
     where = f"{entry.client}: the server {entry.name} in {entry.file} runs"
     by_hand = f"change its command to `{clients.our_command} mcp-server`"
-    fix = by_hand if through else f"run `codex-mcp migrate`, or {by_hand}"
+    if entry.is_of_plugin:
+        by_hand = "update or disable the plugin"
+    fix = by_hand if through or entry.is_of_plugin else f"run `codex-mcp migrate`, or {by_hand}"
     if starts.kind is not Kind.CODEX:
         text = f"{where} the {starts.kind} that codex-mcp replaces{through}"
         return Finding("clients.old-server", Group.CLIENTS, Level.WARNING, text, fix)
@@ -57,6 +92,8 @@ def _ours(entry: Entry, clients: Clients) -> Iterator[Finding]:
     if not entry.is_program_there:
         text = f"{where} runs {entry.program}, which does not exist or is not on PATH"
         fix = f"change its command to {clients.our_command}"
+        if entry.is_of_plugin:
+            fix = f"link {clients.our_command} into a folder of PATH: the plugin starts it from there"
         yield Finding("clients.program", Group.CLIENTS, Level.ERROR, text, fix)
         return
     deadline = _soft_deadline(entry.words) or clients.soft_deadline

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.processes.programs import our_command
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.account.codex_program import add_codex_arguments
 from codex_mcp.cli.doctor import gathering
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     findings = (
         [_self_test(arguments, environment, cwd)] if arguments.self_test else judge(gather(arguments, environment, cwd))
     )
-    program = gathering.shortest_command(environment.get("PATH", os.defpath))
+    program = our_command(environment.get("PATH", os.defpath))
     homes = {home, os.path.realpath(home)}
     findings = [private(runnable(finding, program), homes) for finding in findings]
     _show(findings, arguments)

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Raw
 
 from codex_mcp.base.disk.scratch import scratch_folder
-from codex_mcp.base.errors import Explained
+from codex_mcp.base.errors import Explained, Notice
 from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.doctor import facts
@@ -19,6 +19,7 @@ from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
 from codex_mcp.codex.binary import Binary
 from codex_mcp.codex.core import CoreError
 from codex_mcp.codex.launch import launcher
+from codex_mcp.rpc.peer import no_pace
 from codex_mcp.scripted_model.load import PACKAGED
 from codex_mcp.threads.threads import Threads
 
@@ -32,7 +33,7 @@ UNKNOWN_ACCOUNT: Final = "an account"
 
 async def ask_core(settings: Settings, environment: Mapping[str, str], *, is_old: bool) -> facts.Core:
     """Start Codex, ask for its account and its configuration, and end it."""
-    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment), _no_pace)
+    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment), no_pace)
     try:
         core = await threads.supervisor.core()
         if is_old:
@@ -40,9 +41,9 @@ async def ask_core(settings: Settings, environment: Mapping[str, str], *, is_old
         account = await core.account()
         try:
             await core.request("config/read", {"includeLayers": False}, Raw)
-            config_error = ""
+            config_error = None
         except CoreError as exc:
-            config_error = " ".join(str(exc).split())
+            config_error = Notice(" ".join(exc.notice.problem.split()), exc.notice.fix)
         return facts.Core(
             config_error=config_error, account=_kind(account.account), needs_sign_in=account.requires_openai_auth
         )
@@ -97,7 +98,3 @@ async def _turn(binary: Binary, environment: Mapping[str, str], cwd: str) -> str
         return str(exc)
     said = result.text
     return "" if ANSWER in said else f"the answer was not the expected one: {said[:200]}"
-
-
-async def _no_pace() -> None:
-    """Nothing needs to be held back."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.errors import Notice
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 
 
@@ -63,7 +65,7 @@ class Codex(Struct, frozen=True):
     """Why the Codex on PATH is not used, and which one is."""
     remedy: str = ""
     """What to do so that it is used."""
-    error: str = ""
+    error: Notice | None = None
 
 
 class Core(Struct, frozen=True):
@@ -71,7 +73,7 @@ class Core(Struct, frozen=True):
 
     error: str = ""
     """Why it did not start."""
-    config_error: str = ""
+    config_error: Notice | None = None
     """Why it cannot use its configuration."""
     account: str | None = None
     """The kind of sign-in: `chatgpt`, `apiKey`; None without one."""
@@ -94,8 +96,8 @@ class Provider(Struct, frozen=True):
 
 
 class Configuration(Struct, frozen=True):
-    settings_error: str = ""
-    warnings: tuple[str, ...] = ()
+    settings_error: Notice | None = None
+    warnings: tuple[Notice, ...] = ()
     config_path: str = ""
     has_config: bool = False
     syntax_error: str = ""
@@ -133,6 +135,10 @@ class Folders(Struct, frozen=True):
     held_locks: tuple[str, ...] = ()
     damaged_state: str = ""
     """What is wrong with the database of the state folder."""
+    database: str = ""
+    """The PostgreSQL that has the state instead, if the settings name one that can be used."""
+    database_error: Notice | None = None
+    """Why it cannot be used."""
 
 
 class Clients(Struct, frozen=True):
@@ -145,6 +151,8 @@ class Clients(Struct, frozen=True):
     is_path_codex_old: bool = False
     """`codex` on PATH still has `mcp-server`."""
     our_command: str = "codex-mcp"
+    addresses: Mapping[str, str] = {}
+    """What each address says that `install` wrote: `answers`, or what is wrong."""
 
 
 class Port(Struct, frozen=True):
@@ -167,7 +175,7 @@ class Limited(Struct, frozen=True):
 class Agents(Struct, frozen=True):
     total: int = 0
     stale: tuple[str, ...] = ()
-    error: str = ""
+    error: Notice | None = None
     limited: tuple[Limited, ...] = ()
 
 

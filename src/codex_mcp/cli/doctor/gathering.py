@@ -9,7 +9,6 @@ import errno
 import fcntl
 import os
 import platform
-import shlex
 import shutil
 import socket
 import sqlite3
@@ -19,15 +18,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_mcp.base.errors import BadOverride, Explained, NoCodex
+from codex_mcp.base.errors import BadOverride, Explained, NoCodex, Notice
 from codex_mcp.base.files import open_regular
 from codex_mcp.base.ownership import chown_advice
 from codex_mcp.base.processes import programs
-from codex_mcp.base.processes.programs import OURSELVES
+from codex_mcp.base.processes.programs import our_path
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 from codex_mcp.cli.clients.everywhere.reading import read_clients
+from codex_mcp.cli.clients.http_access import ANSWERS, asked
 from codex_mcp.cli.clients.surroundings import folders_here
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor import facts
@@ -43,6 +43,7 @@ from codex_mcp.config.load import Loaded, load
 from codex_mcp.execserver.sandbox.confinement import bubblewraps
 from codex_mcp.state.embedded.flock import OPENING
 from codex_mcp.state.embedded.opening import NAME as DATABASE
+from codex_mcp.state.opening import check_state
 from codex_mcp.team.agent import AgentStatus
 
 LOGIN_PORT: Final = 1455
@@ -69,7 +70,7 @@ def load_settings(
     try:
         loaded = load(arguments, environment, cwd)
     except Explained as exc:
-        return None, facts.Configuration(settings_error=str(exc))
+        return None, facts.Configuration(settings_error=exc.notice)
     home = loaded.settings.core.codex_home
     path = os.path.join(home, "config.toml")
     return loaded, facts.Configuration(
@@ -94,7 +95,7 @@ def find(settings: CoreSettings, search_path: str) -> tuple[Binary | None, facts
     try:
         binary = find_codex(settings, search_path)
     except NoCodex as exc:
-        return None, facts.Codex(error=str(exc))
+        return None, facts.Codex(error=exc.notice)
     return binary, facts.Codex(
         binary.full_version,
         binary.path,
@@ -142,6 +143,7 @@ def folders(settings: Settings) -> facts.Folders:
         sign_in if _is_open(sign_in) else "",
         tuple(path for path in locks if _is_held(path)),
         _damage(os.path.join(state, DATABASE)),
+        *(("", None) if settings.team.state is None else _database(settings.team.state, state)),
     )
 
 
@@ -192,18 +194,29 @@ def _damage(path: str) -> str:
     return "" if verdict == "ok" else str(verdict)
 
 
+def _database(address: str, state_dir: str) -> tuple[str, Notice | None]:
+    """What it is, or why it cannot be used."""
+    try:
+        seen = asyncio.run(check_state(address, state_dir))
+    except Explained as exc:
+        return "", exc.notice
+    return f"{seen.address}, {seen.engine}", None
+
+
 def clients(settings: Settings | None, codex_home: str, environment: Mapping[str, str], cwd: str) -> facts.Clients:
     search_path = environment.get("PATH", os.defpath)
     where = replace(folders_here(environment, cwd), codex=codex_home)
     found = list(read_clients(where, environment))
+    entries = tuple(entry for entry in found if isinstance(entry, Entry))
     return facts.Clients(
-        tuple(entry for entry in found if isinstance(entry, Entry)),
+        entries,
         # Codex's own file is a check of its own.
         tuple(file for file in found if isinstance(file, UnreadableFile) and file.client != "Codex"),
         _milliseconds(environment.get("MCP_TOOL_TIMEOUT")),
         settings.calls.soft_deadline if settings is not None else None,
         _is_path_codex_old(codex_home, search_path),
-        our_command(search_path),
+        our_path(search_path),
+        {entry.url: ANSWERS[asked(entry.url, None)] for entry in entries if entry.is_recorded and entry.url},
     )
 
 
@@ -223,19 +236,6 @@ def _is_path_codex_old(codex_home: str, search_path: str) -> bool:
         return is_old(find_codex(settings, search_path).version)
     except NoCodex:
         return False
-
-
-def shortest_command(search_path: str) -> str:
-    """What a person types to run this program: its name, or its path if it is not on PATH."""
-    return "codex-mcp" if shutil.which("codex-mcp", path=search_path) else our_command(search_path)
-
-
-def our_command(search_path: str) -> str:
-    """The path of this program, as a client should have it."""
-    beside_python = os.path.join(os.path.dirname(sys.executable), "codex-mcp")
-    if os.access(beside_python, os.X_OK):
-        return beside_python
-    return shutil.which("codex-mcp", path=search_path) or shlex.join(OURSELVES)
 
 
 def ports(settings: Settings, *, needs_sign_in: bool) -> Iterator[facts.Port]:
@@ -262,7 +262,7 @@ def agents(state_dir: str, environment: Mapping[str, str]) -> facts.Agents:
         with readable(state_dir):
             found = agents_in(state_dir)
     except Explained as exc:
-        return facts.Agents(error=str(exc))
+        return facts.Agents(error=exc.notice)
     stale = tuple(agent.identity for agent in found if agent.status is AgentStatus.STALE)
     limited = asyncio.run(account_limits(state_dir, environment))
     return facts.Agents(sum(agent.status is not AgentStatus.CLOSED for agent in found), stale, limited=limited)

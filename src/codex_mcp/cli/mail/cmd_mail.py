@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from codex_mcp.base.timestamps import parse_timestamp
 from codex_mcp.cli.mail import reading, sending
 from codex_mcp.cli.mail.place import Place, add_arguments, place_of
-from codex_mcp.cli.output import NOT_FOUND
-from codex_mcp.mail.store_types import UnknownMessage, UnknownRecipient
+from codex_mcp.cli.parser import whole_number
 
 DESCRIPTION: Final = "Read and write team mail: the messages of agents, Claude Code and people. See docs/mail.md."
 
@@ -39,13 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    place = place_of(arguments, environment, cwd)
-    try:
-        return ACTIONS[arguments.action][1](arguments, place)
-    except (UnknownRecipient, UnknownMessage) as error:
-        hint = "; --allow-unknown creates it" if arguments.action == "send" else ""
-        print(f"codex-mcp mail: {error}{hint}", file=sys.stderr)
-        return NOT_FOUND
+    return ACTIONS[arguments.action][1](arguments, place_of(arguments, environment, cwd))
 
 
 def _send_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +57,7 @@ def _read_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="include messages that were read before")
     parser.add_argument("--from", dest="sender", metavar="NAME", help="only from this sender")
     parser.add_argument("--since", metavar="TIME", type=_time, help="only sent then or later, as in 2026-11-15T10:00Z")
-    parser.add_argument("--limit", metavar="N", type=_count, help="at most so many, the oldest first")
+    parser.add_argument("--limit", metavar="N", type=whole_number, help="at most so many, the oldest first")
 
 
 def _ack_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,9 +78,3 @@ def _time(text: str) -> float:
         return parse_timestamp(text)
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a time, such as 2026-11-15T10:00Z") from None
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a whole number, such as 10")
-    return int(text)

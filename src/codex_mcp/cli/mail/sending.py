@@ -10,13 +10,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, TypeVar
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import NotFound, Refused
 from codex_mcp.cli.mail.place import Place
 from codex_mcp.cli.mail.texts import OUTCOME_TITLES, outcome_entry, outcome_row
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text
 from codex_mcp.mail.address import address_of
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.mail.store import MailStore
-from codex_mcp.mail.store_types import LARGEST, Delivered, Outgoing
+from codex_mcp.mail.store_types import LARGEST, Delivered, UnknownRecipient
 
 T = TypeVar("T")
 
@@ -27,7 +28,10 @@ STDIN: Final = "-"
 def send(arguments: argparse.Namespace, place: Place) -> int:
     mail = Outgoing(text=text_of(arguments.text), summary=arguments.summary, is_urgent=arguments.urgent)
     to = address_of(arguments.to, place.me.team)
-    sent = _with_store(place, lambda store: store.send(place.me, to, mail, allow_unknown=arguments.allow_unknown))
+    try:
+        sent = _with_store(place, lambda store: store.send(place.me, to, mail, allow_unknown=arguments.allow_unknown))
+    except UnknownRecipient as error:
+        raise NotFound(f"{error}; --allow-unknown creates it") from error
     _print_one(sent, "sent", as_json=arguments.json)
     return 0
 

@@ -62,12 +62,13 @@ class Client:
         self._audience = audience
         self._asking = asyncio.Lock()
         handlers = Handlers(self._request_received, self._notification_received)
-        self.peer = Peer(child, handlers, max_requests=MAX_QUESTIONS, pace=_no_pace)
+        self.peer = Peer(child, handlers, max_requests=MAX_QUESTIONS)
 
-    async def initialize(self) -> Greeting:
+    async def initialize(self, *, can_ask: bool = True) -> Greeting:
+        """`can_ask`: the server may ask a person here."""
         params = {
             "protocolVersion": REVISIONS[0],
-            "capabilities": {"elicitation": {}},
+            "capabilities": {"elicitation": {}} if can_ask else {},
             "clientInfo": {"name": CLIENT_NAME, "version": __version__},
         }
         greeting = msgspec.json.decode(await self._call("initialize", params), type=Greeting)
@@ -132,7 +133,3 @@ async def _end(child: Child, peer: Peer, tasks: TaskSet) -> None:
             raise
     finally:
         await tasks.aclose()
-
-
-async def _no_pace() -> None:
-    """Events are shown at once: nothing needs to be held back."""

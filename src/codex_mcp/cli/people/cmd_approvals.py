@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import Explained, NotFound, Refused
 from codex_mcp.base.printable import foreign, visible
-from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
+from codex_mcp.cli.output import SCHEMA, print_json, print_text
 from codex_mcp.cli.people.asking import NOTHING, entry, lines
 from codex_mcp.cli.people.finding import caller_of, server_names
 from codex_mcp.cli.people.following import follow
@@ -29,8 +29,6 @@ DESCRIPTION: Final = "List what Codex asks a person, of all agents of all server
 COMMAND: Final = "approvals"
 NOT_USED: Final = 1
 """The exit code if another answer came first."""
-NOT_REACHED: Final = 1
-"""The exit code if a server that could not be asked may know the question."""
 LIST: Final = "list"
 SHOW: Final = "show"
 ANSWER: Final = "answer"
@@ -63,7 +61,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return _list(asyncio.run(open_questions(folder, caller, names)), as_json=arguments.json)
     survey = asyncio.run(find_question(folder, arguments.id, caller, names))
     if not survey.asked:
-        return _say_unknown(arguments.id, survey.unreached)
+        _say_unreached(survey.unreached)
+        raise _unknown(arguments.id, some_may_know=bool(survey.unreached))
     if arguments.action == SHOW:
         return _show(survey.asked[0], as_json=arguments.json)
     return _answer(folder, survey.asked[0], given, caller, as_json=arguments.json)
@@ -126,12 +125,9 @@ def _answer(folder: str, asked: Asked, given: control.Given, caller: Caller, *, 
     return 0 if verdict.used else NOT_USED
 
 
-def _say_unknown(question_id: str, unreached: Sequence[CannotReach]) -> int:
-    _say_unreached(unreached)
-    nobody = "no other server" if unreached else "no server"
-    known = "codex-mcp approvals lists those that are open"
-    print(f"codex-mcp {COMMAND}: {nobody} knows a question {foreign(question_id, 100)}; {known}", file=sys.stderr)
-    return NOT_REACHED if unreached else NOT_FOUND
+def _unknown(question_id: str, *, some_may_know: bool) -> Explained:
+    what = f"server knows a question {foreign(question_id, 100)}; codex-mcp approvals lists those that are open"
+    return Explained(f"no other {what}") if some_may_know else NotFound(f"no {what}")
 
 
 def _say_unreached(unreached: Sequence[CannotReach]) -> None:

@@ -7,13 +7,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from codex_mcp.cli.output import NOT_FOUND, print_text
+from codex_mcp.cli.output import print_text
 from codex_mcp.cli.people.finding import (
     add_agent_arguments,
     asked_of,
     caller_of,
     find_agent,
-    say_unknown,
     server_of,
 )
 from codex_mcp.cli.state.folder import state_folder
@@ -39,9 +38,6 @@ def call_for_agent(
     """Let the server of an agent run this tool for it, and print what it says."""
     folder = state_folder(arguments, environment, cwd)
     agent = find_agent(folder, arguments.name)
-    if agent is None:
-        say_unknown(command, arguments.name, folder)
-        return NOT_FOUND
     print_text(asyncio.run(_called(folder, agent, command, tool, environment)))
     return 0
 

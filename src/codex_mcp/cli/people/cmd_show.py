@@ -15,14 +15,13 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import foreign, visible
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
+from codex_mcp.cli.output import SCHEMA, print_json, print_text
 from codex_mcp.cli.people.finding import (
     NotRunning,
     add_agent_arguments,
     caller_of,
     find_agent,
     for_agent,
-    say_unknown,
     server_of,
 )
 from codex_mcp.cli.state.folder import state_folder
@@ -34,6 +33,7 @@ from codex_mcp.mcp.resources.history import ThreadHistory
 from codex_mcp.mcp.resources.transcript import transcript
 from codex_mcp.mcp.resources.uris import PREFIX
 from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.rpc.peer import no_pace
 from codex_mcp.team.agent import Agent
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import control
@@ -63,9 +63,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     folder = state_folder(arguments, environment, cwd)
     agent = find_agent(folder, arguments.name)
-    if agent is None:
-        say_unknown(COMMAND, arguments.name, folder)
-        return NOT_FOUND
     settings = load(argparse.Namespace(state_dir=arguments.state_dir), environment, cwd).settings
     text = asyncio.run(_transcript(folder, agent, settings, environment))
     if arguments.json:
@@ -101,7 +98,7 @@ async def _asked(folder: str, agent: Agent, thread_id: str, caller: Caller) -> s
 
 async def _read_here(thread_id: str, settings: Settings, environment: Mapping[str, str]) -> str:
     """What a Codex of our own reads from its files. It continues nothing."""
-    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment), _no_pace)
+    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment), no_pace)
     try:
         history = ThreadHistory(threads, settings.core.codex_home, settings.core.max_message_bytes // 2)
         thread = await history.thread(thread_id)
@@ -109,7 +106,3 @@ async def _read_here(thread_id: str, settings: Settings, environment: Mapping[st
         return await in_thread(transcript, thread, kept.turns, is_cut=kept.is_cut)
     finally:
         await threads.aclose()
-
-
-async def _no_pace() -> None:
-    """Nobody else is served."""

@@ -11,23 +11,21 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.printable import age, counted, one_line
 from codex_mcp.cli.output import SCHEMA, print_json, print_text, terminal_width
 from codex_mcp.cli.people.finding import caller_of
 from codex_mcp.cli.state.folder import add_state_argument, state_folder
 from codex_mcp.cli.tables import table
-from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller
 from codex_mcp.dashboard.fleet import Fleet
 from codex_mcp.dashboard.views.attention import Group
-from codex_mcp.dashboard.views.facts import FleetFacts
 from codex_mcp.dashboard.views.pages import FleetPage, fleet_page
+from codex_mcp.wire import control
 
 DESCRIPTION: Final = "Show who needs you, and the servers of the state folder with their agents."
 
 COMMAND: Final = "status"
-TITLES: Final = ("SERVER", "VERSION", "RUNS FOR", "TEAM", "AGENTS", "PAGES")
+TITLES: Final = ("SERVER", "VERSION", "RUNS FOR", "TEAM", "AGENTS", "CLIENTS", "PAGES")
 NO_SERVER: Final = "No server with a team runs here."
 WHERE: Final = "codex-mcp approvals shows the questions, and answers them."
 
@@ -39,6 +37,7 @@ class _Server(Struct, frozen=True):
     started_at: float
     agents: int
     page: str
+    clients: Sequence[control.ClientOf]
 
 
 class _Found(Struct, frozen=True):
@@ -67,29 +66,17 @@ async def _look(folder: str, caller: Caller) -> _Found:
     fleet.begin()
     try:
         await fleet.ready()
-        facts = fleet.facts()
+        facts, greetings = fleet.facts(), fleet.greetings()
     finally:
         await fleet.aclose()
-    servers, unreached = await _servers(folder, caller, facts)
-    return _Found(fleet_page(facts, lambda _: False, time.time()), servers, unreached)
-
-
-async def _servers(folder: str, caller: Caller, facts: FleetFacts) -> tuple[list[_Server], list[str]]:
     agents = Counter(each.node for each in facts.agents if each.status == "active")
-    found: list[_Server] = []
-    unreached: list[str] = []
-    for node in await in_thread(living_nodes, folder):
-        if (silent := facts.silent_node(node)) is not None:
-            unreached.append(silent.why)
-            continue
-        try:
-            async with connected(folder, node, caller) as (_, hello):
-                page = hello.page or ""
-                found.append(_Server(hello.pid, hello.version, hello.team, hello.started_at, agents[node], page))
-        except CannotReach as exc:
-            if exc.why is not Why.ENDED:
-                unreached.append(str(exc))
-    return sorted(found, key=lambda each: each.started_at), unreached
+    servers = sorted((_server(each, agents) for each in greetings), key=lambda each: each.started_at)
+    return _Found(fleet_page(facts, lambda _: False, time.time()), servers, [each.why for each in facts.silent])
+
+
+def _server(said: control.Greeting, agents: Mapping[str, int]) -> _Server:
+    about = (said.pid, said.version, said.team, said.started_at)
+    return _Server(*about, agents[said.node], said.page, said.clients)
 
 
 def _lines(found: _Found, now: float) -> Iterator[str]:
@@ -110,7 +97,14 @@ def _lines(found: _Found, now: float) -> Iterator[str]:
 
 def _row(server: _Server, now: float) -> tuple[str, ...]:
     name, since = f"process {server.process}", age(now - server.started_at)
-    return name, server.version, since, server.team, counted(server.agents, "agent"), server.page
+    return name, server.version, since, server.team, counted(server.agents, "agent"), _clients(server), server.page
+
+
+def _clients(server: _Server) -> str:
+    names = Counter[str]()
+    for each in server.clients:
+        names[one_line(each.name)] += each.sessions
+    return ", ".join(name if number == 1 else f"{name} ({number})" for name, number in sorted(names.items())) or "none"
 
 
 def _document(found: _Found) -> dict[str, object]:

@@ -14,8 +14,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import foreign, one_line
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.cli.demo.screen import Screen
-from codex_mcp.cli.output import NOT_FOUND
-from codex_mcp.cli.people.finding import add_agent_arguments, caller_of, find_agent, say_unknown, server_of
+from codex_mcp.cli.people.finding import add_agent_arguments, caller_of, find_agent, server_of
 from codex_mcp.cli.people.watched import Watched
 from codex_mcp.cli.state.folder import state_folder
 from codex_mcp.control.failures import CannotReach
@@ -36,9 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     folder = state_folder(arguments, environment, cwd)
     agent = find_agent(folder, arguments.name)
-    if agent is None:
-        say_unknown(COMMAND, arguments.name, folder)
-        return NOT_FOUND
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an old terminal may lack some characters
     screen = Screen(sys.stdout)

@@ -6,11 +6,9 @@ import argparse
 import contextlib
 import os
 import pwd
-import sys
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
 
-from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.errors import Explained, NotFound, Refused
 from codex_mcp.base.printable import foreign, one_line, visible
 from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable
 from codex_mcp.control.server import Caller, Server, Told, connected
@@ -32,26 +30,24 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     add_state_argument(parser)
 
 
-def find_agent(folder: str, name: str) -> Agent | None:
-    """The agent of this name: one that runs, else the one used last. Raises Refused if several that run have it."""
+def find_agent(folder: str, name: str) -> Agent:
+    """The agent of this name: one that runs, else the one used last. Raises NotFound, or Refused if several that run
+    have it."""
     with readable(folder):
         found = [each for each in agents_in(folder) if name in (each.identity, each.codex_id, each.thread_id)]
     running = [each for each in found if each.is_active]
     if len(running) > 1:
         which = ", ".join(f"{each.codex_id} (team {foreign(each.team)})" for each in running)
         raise Refused(f"{foreign(name)} names several agents: {which}; give the codex_id of one")
-    return next(iter(running or found), None)
+    if not found:
+        raise NotFound(f"there is no agent {one_line(name)} in {folder}; codex-mcp threads --all lists the agents")
+    return (running or found)[0]
 
 
 def server_names(folder: str) -> dict[str, str]:
     """How a person knows the servers that run agents, by node."""
     owners = [each.owner for each in agents_in(folder) if each.owner is not None]
     return {owner.node: f"server process {owner.pid}" for owner in owners}
-
-
-def say_unknown(command: str, name: str, folder: str) -> None:
-    known = "codex-mcp threads --all lists the agents"
-    print(f"codex-mcp {command}: there is no agent {one_line(name)} in {folder}; {known}", file=sys.stderr)
 
 
 def caller_of(command: str, environment: Mapping[str, str]) -> Caller:
@@ -65,14 +61,18 @@ def _login_name() -> str:
     return str(os.geteuid())
 
 
+def not_running(agent: Agent) -> NotRunning:
+    return NotRunning(
+        f"no server runs agent {foreign(agent.identity)} ({agent.codex_id}): it is {agent.status}; "
+        f"codex-mcp show {agent.codex_id} shows what it did"
+    )
+
+
 @contextlib.asynccontextmanager
 async def server_of(folder: str, agent: Agent, caller: Caller, told: Told = lambda _: None) -> AsyncIterator[Server]:
     """The server that runs the agent. Raises NotRunning or CannotReach."""
     if not agent.is_active or agent.owner is None:
-        raise NotRunning(
-            f"no server runs agent {foreign(agent.identity)} ({agent.codex_id}): it is {agent.status}; "
-            f"codex-mcp show {agent.codex_id} shows what it did"
-        )
+        raise not_running(agent)
     name = f"server process {agent.owner.pid}"
     async with connected(folder, agent.owner.node, caller, name=name, told=told) as (server, _):
         yield server
@@ -89,11 +89,7 @@ async def asked_of(server: Server, tool: str, agent: Agent, caller: Caller) -> s
         result = await server.call_tool(tool, {"id": agent.codex_id}, for_agent(agent, caller))
     except RequestFailed as exc:
         raise ToolFailed(f"{server.name} refused: {foreign(str(exc))}") from exc
-    text = visible("\n".join(_texts(result)))
-    if result.get("isError"):
+    text = visible("\n".join(result.texts))
+    if result.is_error:
         raise ToolFailed(text)
     return text
-
-
-def _texts(result: Mapping[str, Any]) -> list[str]:
-    return [str(part.get("text", "")) for part in result.get("content") or [] if isinstance(part, dict)]

@@ -11,6 +11,7 @@ from typing import BinaryIO, Final
 
 from codex_mcp.base.files import is_named, opened
 from codex_mcp.cli.output import SCHEMA, print_json, print_json_line, print_table, print_text, terminal_width
+from codex_mcp.cli.parser import whole_number
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder
 from codex_mcp.cli.tables import table
 from codex_mcp.team.records import audit
@@ -36,7 +37,9 @@ OPTIONAL: Final = ("TOOK  ", "IDENTITY")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--identity", metavar="NAME", help="only entries of agents with this name")
     parser.add_argument("--codex-id", metavar="ID", help="only entries of this agent")
-    parser.add_argument("--limit", metavar="N", type=_count, default=SHOWN, help=f"how many entries (default: {SHOWN})")
+    parser.add_argument(
+        "--limit", metavar="N", type=whole_number, default=SHOWN, help=f"how many entries (default: {SHOWN})"
+    )
     parser.add_argument("--follow", action="store_true", help="keep printing new entries; with --json, one per line")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_state_argument(parser)
@@ -89,12 +92,6 @@ def _follow(follower: LineFollower, entries: Sequence[AuditEntry], arguments: ar
 
 def _is_wanted(entry: AuditEntry, arguments: argparse.Namespace) -> bool:
     return arguments.identity in (None, entry.identity) and arguments.codex_id in (None, entry.codex_id)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a whole number, such as 50")
-    return int(text)
 
 
 def row(entry: AuditEntry) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import Final
 
+from codex_mcp.base.errors import NotFound
 from codex_mcp.base.printable import one_line, visible
 from codex_mcp.base.timestamps import format_timestamp
-from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
+from codex_mcp.cli.output import SCHEMA, print_json, print_text
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder, summaries_in
 
 DESCRIPTION: Final = (
@@ -29,11 +29,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         found = max(summaries_in(folder, arguments.id), key=lambda found: found[2].written_at, default=None)
     if found is None:
         name = one_line(arguments.id)
-        print(
-            f"codex-mcp summary: there is no summary of {name} in {folder}; codex-mcp threads --all lists the agents",
-            file=sys.stderr,
-        )
-        return NOT_FOUND
+        raise NotFound(f"there is no summary of {name} in {folder}; codex-mcp threads --all lists the agents")
     identity, thread, summary = found
     if arguments.json:
         written = format_timestamp(summary.written_at)

@@ -11,7 +11,7 @@ from typing import Final
 from codex_mcp.base.printable import one_line
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.state.agents import OPTIONAL, TITLES, chosen, entries, outdated, row
-from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable, state_folder
+from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable, state_settings
 from codex_mcp.cli.state.pruning import pruned, removed_worktrees
 from codex_mcp.cli.state.worktrees import entries as worktree_entries
 from codex_mcp.cli.state.worktrees import forget, left_behind
@@ -48,7 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    folder = state_folder(arguments, environment, cwd)
+    settings = state_settings(arguments, environment, cwd)
+    folder = settings.state_dir
     now = time.time()
     closed = arguments.all or arguments.prune
     with readable(folder):
@@ -60,8 +61,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         old = outdated(agents, before)
         spared = {agent.codex_id for agent in agents} - {agent.codex_id for agent in old}
         with readable(folder):
-            left = removed_worktrees(folder, [each for each in worktrees if each.codex_id not in spared])
-            removed = pruned(folder, old, before)
+            left = removed_worktrees(settings, [each for each in worktrees if each.codex_id not in spared])
+            removed = pruned(settings, old, before)
             forget(folder, {agent.codex_id for agent in agents_in(folder)})
         _print_removed(removed, left, now, as_json=arguments.json)
     elif arguments.json:

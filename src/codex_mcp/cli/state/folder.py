@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.cli.state.agents import as_they_are
 from codex_mcp.config.load import load
 from codex_mcp.state.embedded.flock import has_died, nodes_with_locks
@@ -27,10 +28,16 @@ def add_state_argument(parser: argparse.ArgumentParser) -> None:
 
 def state_folder(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> str:
     """The folder of servers that are started here. Raises Refused if a folder was named that does not exist."""
-    folder = load(argparse.Namespace(state_dir=arguments.state_dir), environment, cwd).settings.team.state_dir
-    if arguments.state_dir is not None and not os.path.exists(folder):
-        raise Refused(f"cannot read the state folder {folder}: it does not exist; check --state-dir")
-    return folder
+    return state_settings(arguments, environment, cwd).state_dir
+
+
+def state_settings(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> TeamSettings:
+    """The settings of servers that are started here. Raises Refused as `state_folder` does."""
+    given = argparse.Namespace(state_dir=arguments.state_dir, state=getattr(arguments, "state", None))
+    settings = load(given, environment, cwd).settings.team
+    if arguments.state_dir is not None and not os.path.exists(settings.state_dir):
+        raise Refused(f"cannot read the state folder {settings.state_dir}: it does not exist; check --state-dir")
+    return settings
 
 
 def agents_in(folder: str) -> list[Agent]:
@@ -64,7 +71,8 @@ def readable(folder: str) -> Iterator[None]:
         yield
     except OSError as exc:
         raise UnreadableFolder(
-            f"cannot read the state folder {folder}: {exc.strerror or exc} ({exc.filename}); check its permissions"
+            f"cannot read the state folder {folder}: {exc.strerror or exc} ({exc.filename})",
+            "check its permissions",
         ) from exc
 
 

@@ -7,10 +7,11 @@ import os
 from collections.abc import Sequence
 
 from codex_mcp.base.blocking import in_thread
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.cli.state.worktrees import remove_clean
 from codex_mcp.git.worktree import Left, Worktree
 from codex_mcp.state.embedded import opening
-from codex_mcp.state.embedded.store import open_store
+from codex_mcp.state.opening import open_state
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records import registry
 from codex_mcp.team.records.agent_store import read_agents
@@ -18,25 +19,25 @@ from codex_mcp.team.records.pruning import prune_agent, remove_summaries
 from codex_mcp.team.records.registry import RegistryFile, read_registry
 
 
-def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
+def pruned(settings: TeamSettings, agents: Sequence[Agent], before: float) -> list[Agent]:
     """Remove those of these agents that are inactive since `before`; return them. Raises Unavailable, OSError."""
     if not agents:
         return []
-    if os.path.exists(os.path.join(folder, opening.NAME)):
-        removed, rest = asyncio.run(_pruned_from_store(folder, agents, before))
+    if settings.state is not None or os.path.exists(os.path.join(settings.state_dir, opening.NAME)):
+        removed, rest = asyncio.run(_pruned_from_store(settings, agents, before))
     else:
-        removed, rest = _pruned_from_file(folder, agents)
-    remove_summaries(folder, removed, rest)
+        removed, rest = _pruned_from_file(settings.state_dir, agents)
+    remove_summaries(settings.state_dir, removed, rest)
     return removed
 
 
-def removed_worktrees(folder: str, worktrees: Sequence[Worktree]) -> list[Left]:
+def removed_worktrees(settings: TeamSettings, worktrees: Sequence[Worktree]) -> list[Left]:
     """Remove those of these worktrees in which nothing would be lost. Raises Unavailable, OSError."""
-    return asyncio.run(_removed_worktrees(folder, worktrees)) if worktrees else []
+    return asyncio.run(_removed_worktrees(settings, worktrees)) if worktrees else []
 
 
-async def _removed_worktrees(folder: str, worktrees: Sequence[Worktree]) -> list[Left]:
-    store = await open_store(folder)
+async def _removed_worktrees(settings: TeamSettings, worktrees: Sequence[Worktree]) -> list[Left]:
+    store = await open_state(settings.state, settings.state_dir)
     try:
         await store.leases.join()
         return await remove_clean(store, worktrees)
@@ -44,12 +45,14 @@ async def _removed_worktrees(folder: str, worktrees: Sequence[Worktree]) -> list
         await store.aclose()
 
 
-async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float) -> tuple[list[Agent], list[Agent]]:
-    store = await open_store(folder)
+async def _pruned_from_store(
+    settings: TeamSettings, agents: Sequence[Agent], before: float
+) -> tuple[list[Agent], list[Agent]]:
+    store = await open_state(settings.state, settings.state_dir)
     try:
         await store.leases.join()
         removed = [agent for agent in agents if await prune_agent(store, agent, before)]
-        file = RegistryFile(folder)
+        file = RegistryFile(settings.state_dir)
         revision = await in_thread(file.next_revision)
         rest = await read_agents(store)
         await in_thread(file.write, rest, revision)

@@ -30,6 +30,10 @@ GOALS = "features.goals"
 SUBAGENTS = "agents.enabled"
 """What switches off what Codex does by itself. On by default."""
 
+MEMORIES = "features.memories"
+"""Off unless the server's own `-c` says otherwise. When on, Codex asks the model in the background, as a thread starts,
+what to remember of others: outside of every turn, and it reports nothing of the tokens (seen with 0.163.0)."""
+
 UNTRUSTED = "untrusted"
 ON_REQUEST = "on-request"
 
@@ -183,6 +187,7 @@ def core_config(overrides: Sequence[str], user_config: Config | None) -> CoreCon
     given = parse_overrides(overrides)
     is_untrusted = given.get("approval_policy", user_config.get("approval_policy")) == UNTRUSTED
     off = [key for key in OFF_BY_DEFAULT if not _has(given, key) and not _has(user_config, key)]
+    off += [] if _has(given, MEMORIES) else [MEMORIES]
     rest, profile = lift_profile(given)
     if is_untrusted:
         rest["approval_policy"] = ON_REQUEST  # also hides the value in config.toml, with which Codex does not start
@@ -191,6 +196,14 @@ def core_config(overrides: Sequence[str], user_config: Config | None) -> CoreCon
         approval_policy=UNTRUSTED if is_untrusted else None,
         profile=profile,
     )
+
+
+def of_thread(server: Config, call: Config) -> Config:
+    """The call's configuration over the server's, except for what no call changes."""
+    if not server:
+        return call
+    kept = {key: value for key, value in flattened(server).items() if key == MEMORIES}
+    return flattened(merged(server, call, kept))
 
 
 def _put(tree: Tree, key: str, value: object) -> None:

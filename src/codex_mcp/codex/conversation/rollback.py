@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from codex_mcp.codex.conversation.recorded_turns import recorded_turns
@@ -11,13 +12,16 @@ from codex_mcp.wire.app.requests import ThreadRevert
 NOTE: Final = "Dropped from the conversation: {}. Files are not rolled back."
 
 
-async def drop_turns(core: Core, thread_id: str, count: int) -> str:
+async def drop_turns(core: Core, thread_id: str, count: int, dropped: Callable[[str], None]) -> str:
     """Drop this many turns, and return a sentence about it. Raises CoreError if there are fewer, or if it cannot.
+
+    `dropped` is told the first of them.
 
     The thread must be idle: Codex would change the conversation of a running turn, which then never ends.
     """
     first = await _turn_from_the_end(core, thread_id, count)
     await core.request("thread/revert", ThreadRevert(thread_id, first), dict)
+    dropped(first)
     return NOTE.format("the last turn" if count == 1 else f"the last {count} turns")
 
 

@@ -23,9 +23,15 @@ REPLY: Final = "codex-reply"
 
 EFFORT: Final = "model_reasoning_effort"
 
-UNOWNED: Final = {"features.goals": False, "features.multi_agent": False, "features.multi_agent_v2": False}
-"""Switched off: goals and sub-agents send requests to the model of which an old Codex tells us nothing, so that nobody
-could see, count or stop them. It ignores features that it does not know."""
+UNOWNED: Final = {
+    "features.goals": False,
+    "features.memories": False,
+    "features.multi_agent": False,
+    "features.multi_agent_v2": False,
+    "approvals_reviewer": "user",
+}
+"""Switched off: goals, memories, sub-agents and Codex's own reviews of approvals send requests to the model of which an
+old Codex tells us nothing, so that nobody could see, count or stop them. It ignores what it does not know."""
 
 NO_SUBAGENTS: Final = {"agents.enabled": False}
 """Also needed for models that bring their own design of sub-agents."""

@@ -31,11 +31,11 @@ from codex_mcp.codex.core import (
     CoreError,
     CoreListener,
     CoreLost,
+    Event,
     OpenedThread,
     ThreadSpec,
     TurnSpec,
 )
-from codex_mcp.codex.events.translator import Event
 from codex_mcp.codex.facts import QuestionWithdrawn, TokensCounted, TurnEnded, fact_of, tokens_of
 from codex_mcp.codex.legacy.calls import (
     REPLY,

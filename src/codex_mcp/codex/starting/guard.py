@@ -1,9 +1,10 @@
 """A small process that ends the remaining processes of a core and its commands when this server is killed.
 
-The guard waits until the server's end of a pipe is closed, gives the core time to end by itself, and kills every
-process with the server's mark in its environment, and our own runs of git and trials, until it finds none twice: the
-kernel does not show the environment of a process that is replacing its program. It is a shell script, which needs a
-tenth of Python's memory. Linux only; it needs `sh` and a `grep` with -z.
+The core itself is killed with the server, by the kernel: it would go on for some tenths of a second, in which requests
+to the model leave. Its commands survive that. The guard waits until the server's end of a pipe is closed, and kills
+every process with the server's mark in its environment, and a little later our own runs of git and trials, until it
+finds none twice: the kernel does not show the environment of a process that is replacing its program. It is a shell
+script, which needs a tenth of Python's memory. Linux only; it needs `sh` and a `grep` with -z.
 """
 
 from __future__ import annotations
@@ -19,31 +20,35 @@ from codex_mcp.transports.child import Child, start_child
 logger = logging.getLogger(__name__)
 
 PATIENCE: Final = 2
-"""Seconds for the core to end by itself once the server is gone. It takes some tenths."""
+"""Seconds for our own runs of git to end by themselves once the server is gone."""
 
 ROUNDS: Final = 50
 """A process may start others while it is being killed; one that is faster than this is a fork bomb."""
 
 SCRIPT: Final = f"""
-read -r _
-sleep {PATIENCE}
-rounds={ROUNDS}
-looked=
-while [ $rounds -gt 0 ]; do
-    found=$(grep -lsz -e "^{SERVED_BY}=$1\\$" -e "^{RUN_BY}=$2\\$" /proc/[0-9]*/environ)
-    if [ -z "$found" ]; then
-        [ -z "$looked" ] || exit 0
-        looked=yes
-        sleep 0.1
-        continue
-    fi
+end() {{
+    rounds={ROUNDS}
     looked=
-    for file in $found; do
-        pid=${{file#/proc/}}
-        kill -9 "${{pid%/environ}}"
+    while [ $rounds -gt 0 ]; do
+        found=$(grep -lsz "$@" /proc/[0-9]*/environ)
+        if [ -z "$found" ]; then
+            [ -z "$looked" ] || return 0
+            looked=yes
+            sleep 0.1
+            continue
+        fi
+        looked=
+        for file in $found; do
+            pid=${{file#/proc/}}
+            kill -9 "${{pid%/environ}}"
+        done
+        rounds=$((rounds - 1))
     done
-    rounds=$((rounds - 1))
-done
+}}
+read -r _
+end -e "^{SERVED_BY}=$1\\$"
+sleep {PATIENCE}
+end -e "^{SERVED_BY}=$1\\$" -e "^{RUN_BY}=$2\\$"
 """
 
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from codex_mcp.base.errors import Notice
+
 UNKNOWN: Final = re.compile(
     r"(?:failed to load configuration|invalid configuration|failed to resolve feature override precedence): .*?"
     r"(?:Model provider `([^`]*)` not found|unknown (?:variant|field) `([^`]*)`"
@@ -42,22 +44,22 @@ class Release(Struct, frozen=True):
     version: str = ""
     unused: Unused | None = None
 
-    def explained(self, refusal: str, asked: Mapping[str, Any]) -> str:
+    def explained(self, refusal: str, asked: Mapping[str, Any]) -> Notice:
         """A refusal of Codex, with the version as its likely cause if a newer Codex may know what this one does not.
 
         `asked` is the configuration that came with the call: what it names itself, its sender can correct.
         """
         unknown = UNKNOWN.match(refusal)
         if unknown is None or not self.version:
-            return refusal
+            return Notice(refusal)
         said = refusal.strip().rstrip(".")
         if self.unused is not None and self.unused.is_newer:
             cause = f"the likely cause is that this is Codex {self.version}, while {self.unused.why}"
-            return f"{said}: {cause}; {self.unused.remedy}, then start this server again"
+            return Notice(f"{said}: {cause}", f"{self.unused.remedy}, then start this server again")
         if not IN_A_FILE.search(refusal) and any(word in _values(asked) for word in unknown.groups() if word):
-            return refusal
+            return Notice(refusal)
         cause = f"the likely cause is that this is Codex {self.version}, and a newer one wrote or needs this setting"
-        return f"{said}: {cause}; name a newer Codex as codex_version, or correct the setting"
+        return Notice(f"{said}: {cause}", "name a newer Codex as codex_version, or correct the setting")
 
 
 def _values(config: Mapping[str, Any]) -> set[str]:

@@ -16,8 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from codex_mcp import __version__
-from codex_mcp.base.files import make_private_folder, open_regular, read_if_there, write_whole
-from codex_mcp.base.locks import flocked
+from codex_mcp.base.files import make_private_folder, read_if_there, write_whole
+from codex_mcp.base.locks import locked
 from codex_mcp.codex.versions.verdict import Identity, Verdict
 
 FILE: Final = os.path.join("codex-mcp", "tried-codex.json")
@@ -55,18 +55,14 @@ def trying_alone(codex_home: str, patience: float) -> Iterator[None]:
     at once take each other's time. Blocks. Raises OSError."""
     path = os.path.join(codex_home, LOCK)
     make_private_folder(os.path.dirname(path))
-    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
-    try:
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(flocked(descriptor, patience))
-            except TimeoutError:
-                raise
-            except OSError:  # a file system without locks
-                pass
-            yield
-    finally:
-        os.close(descriptor)
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(path, patience))
+        except TimeoutError:
+            raise
+        except OSError:  # a file system without locks
+            pass
+        yield
 
 
 def record(verdict: Verdict, codex_home: str) -> None:

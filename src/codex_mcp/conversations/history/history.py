@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import CoreError, CoreLost, ThreadNotFound, is_thread_id, plain_id
-from codex_mcp.codex.events.session import session_configured
 from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.conversations import Conversations
 from codex_mcp.conversations.history import cursors
@@ -22,6 +21,7 @@ from codex_mcp.conversations.history.paging import Chunk, page_of
 from codex_mcp.conversations.history.rollouts import check_archivable, conversation_in, initial_messages
 from codex_mcp.conversations.refusals import conversation_not_found, failed, refused
 from codex_mcp.rpc.errors import RequestFailed, invalid_params
+from codex_mcp.threads.events.session import session_configured
 from codex_mcp.threads.thread import Thread
 from codex_mcp.wire import conversations as wire
 from codex_mcp.wire.app.client_requests import (

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from codex_mcp.codex.events import items as item_events
 from codex_mcp.conversations.refusals import SHOWN, refused
+from codex_mcp.threads.events import items as item_events
 from codex_mcp.wire.app.client_requests import RawThreadAnswer
 from codex_mcp.wire.app.items import UNREADABLE, Item
 from codex_mcp.wire.app.notifications import ItemCompleted

@@ -6,7 +6,6 @@ the sign-in, they wait until it is answered, as in 0.42.0.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -22,6 +21,7 @@ from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.refusals import SHOWN, failed, refused
 from codex_mcp.conversations.server.id_token import email_in
 from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.rpc.peer import call_once_answered
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
 from codex_mcp.wire.app.client_requests import (
@@ -149,8 +149,7 @@ class Accounts:
             yield
         finally:
             self._changing -= 1
-            # The request is answered before the loop comes to this.
-            asyncio.get_running_loop().call_soon(self._tell_held)
+            call_once_answered(self._tell_held)
 
     def _core_told(self, told: OtherNotification) -> None:
         params = told.params

@@ -6,10 +6,10 @@ it has an open question                           need    need
 its last turn failed, and nobody has looked       need    failed
 a limit pauses it, and something waits            need    need
 mail is held back by the loop protection          need    need
-its server does not answer                        need    need
 busy, without a sign of life for 15 minutes       need    need
 busy, or closing                                  work    work
-idle, used within a day                           ready   ready
+idle, used within a day, and nobody has looked    ready   ready
+idle, used within a day                           ready   seen
 older, closed, interrupted, or without a server   off     off
 """
 
@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from codex_mcp.base.printable import age, counted, one_line
 from codex_mcp.control.asked import Asked
-from codex_mcp.dashboard.views.facts import AgentFacts, Silent
+from codex_mcp.dashboard.views.facts import AgentFacts
 from codex_mcp.dashboard.views.wants import typed, want_of
 
 NO_SIGN: Final = 900.0
@@ -52,6 +52,7 @@ class Glyph(StrEnum):
     FAILED = "failed"
     WORK = "work"
     READY = "ready"
+    SEEN = "seen"
     OFF = "off"
 
 
@@ -73,22 +74,20 @@ def counts(asked: Asked, now: float) -> bool:
     return not question.asked_of or now - question.asked_at >= JUST_ASKED
 
 
-def attention(
-    agent: AgentFacts, asked: Asked | None, silent: Silent | None, now: float, *, seen: bool = False
-) -> Attention:
-    """`asked` is its first open question, `silent` its server if that does not answer, `seen` of its last failure."""
+def attention(agent: AgentFacts, asked: Asked | None, now: float, *, seen: bool = False) -> Attention:
+    """`asked` is its first open question, `seen` whether the person has seen its last turn."""
     if asked is not None and counts(asked, now):
         want = want_of(asked.question)
         return Attention(Group.NEED, Glyph.NEED, want.short, want.about, want.is_code, want.icon)
     if agent.status == "active":
-        found = _trouble(agent, silent, now, seen=seen)
+        found = _trouble(agent, now, seen=seen)
         if found is not None:
             return found
-        return _working(agent, now) if agent.is_busy or agent.closing else _idle(agent, now)
+        return _working(agent, now) if agent.is_busy or agent.closing else _idle(agent, now, seen=seen)
     return Attention(Group.OFF, Glyph.OFF, _inactive(agent))
 
 
-def _trouble(agent: AgentFacts, silent: Silent | None, now: float, *, seen: bool) -> Attention | None:
+def _trouble(agent: AgentFacts, now: float, *, seen: bool) -> Attention | None:
     said = ""
     if agent.last_error and not agent.is_busy and not seen:
         return Attention(Group.NEED, Glyph.FAILED, "stopped:", _line(agent.last_error), icon="failed")
@@ -96,8 +95,6 @@ def _trouble(agent: AgentFacts, silent: Silent | None, now: float, *, seen: bool
         said = f"paused: {_line(agent.paused)}"
     elif agent.held_mail:
         said = f"{counted(agent.held_mail, 'message')} held back by the loop protection"
-    elif silent is not None:
-        said = f"its server ({_line(silent.why)})" if not silent.why else _line(silent.why)
     elif agent.is_busy and agent.heard is not None and now - agent.heard >= NO_SIGN:
         said = f"no sign of life for {age(now - agent.heard)}"
     return Attention(Group.NEED, Glyph.NEED, said, icon="warn") if said else None
@@ -124,13 +121,13 @@ def _working(agent: AgentFacts, now: float) -> Attention:
     return Attention(Group.WORK, Glyph.WORK, _line(doing), icon="think", chip=chip)
 
 
-def _idle(agent: AgentFacts, now: float) -> Attention:
+def _idle(agent: AgentFacts, now: float, *, seen: bool) -> Attention:
     said = _line(agent.said.strip().partition("\n")[0]) or "has done nothing yet"
     if agent.last_error:
         said = f"stopped: {_line(agent.last_error)}"
     chip = "paused" if agent.paused else ""
     if now - agent.used_at < FRESH:
-        return Attention(Group.READY, Glyph.READY, said, icon="say", chip=chip)
+        return Attention(Group.READY, Glyph.SEEN if seen else Glyph.READY, said, icon="say", chip=chip)
     return Attention(Group.OFF, Glyph.OFF, said, icon="say", chip=chip)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -12,8 +14,9 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import one_line, visible
 from codex_mcp.control.asked import Asked
 from codex_mcp.dashboard.views.diffs import File, files_of
-from codex_mcp.dashboard.views.facts import AgentFacts
+from codex_mcp.dashboard.views.facts import AgentFacts, Silent
 from codex_mcp.dashboard.views.forms import Field, Posted, content_of, fields_of
+from codex_mcp.dashboard.views.hints import Hinted, hinted
 from codex_mcp.dashboard.views.wants import want_of
 from codex_mcp.threads.questions.permissions import permission_lines
 from codex_mcp.wire import control
@@ -29,6 +32,9 @@ RULES: Final = (
 """Decisions that are kept for later questions; their buttons are quiet."""
 
 LOCAL: Final = ("", "local")
+
+AGO: Final = re.compile(r" \d+ s ago")
+"""In the sentence of a receipt: true only when it was told. The page counts from its time."""
 
 NOT_FLAT: Final = (
     "This form cannot be shown here. Answer it in a terminal: codex-mcp approvals answer {} --content JSON"
@@ -68,6 +74,8 @@ class Card(Struct, frozen=True, kw_only=True):
     without: str
     """What happens at the deadline."""
     command: str
+    hinted: Hinted
+    """The command, with what is worth a second look."""
     is_stdin: bool
     text: str
     """A question or message in full."""
@@ -81,7 +89,13 @@ class Card(Struct, frozen=True, kw_only=True):
     also: Sequence[str]
     """Clients that are being asked as well."""
     digest: str
+    href_thread: str
+    """Its agent's page, or that of its thread."""
+    silent: str = ""
+    """Why its server cannot be answered at the moment."""
     receipt: Receipt | None = None
+    can_ask_again: bool = False
+    """Nobody answered in time, and its agent runs and is idle."""
 
     @property
     def added(self) -> int:
@@ -100,11 +114,13 @@ def name_of(question: control.Question) -> str:
     return one_line(question.agent) or f"thread {one_line(question.thread)}"
 
 
-def card_of(asked: Asked, agent: AgentFacts | None = None) -> Card:
+def card_of(asked: Asked, agent: AgentFacts | None = None, silent: Silent | None = None) -> Card:
+    """`silent` is its server, if that does not answer."""
     question = asked.question
     given, form = question.fields, question.form or {}
     fields = fields_of(question)
     url = form.get("url")
+    command = visible(_text(given, "command_line")) if question.kind == "exec" else ""
     return Card(
         id=question.id,
         href=href_of(question.id),
@@ -115,7 +131,8 @@ def card_of(asked: Asked, agent: AgentFacts | None = None) -> Card:
         asked_at=question.asked_at,
         deadline=question.deadline,
         without="goes on without you" if question.form is not None else "denied",
-        command=visible(_text(given, "command_line")) if question.kind == "exec" else "",
+        command=command,
+        hinted=hinted(command, visible(_text(given, "cwd"))),
         is_stdin=bool(given.get("is_stdin")),
         text=visible(_text(given, "message")) if question.kind == "mcp" else _unknown_text(question),
         url=visible(url) if isinstance(url, str) else "",
@@ -127,7 +144,10 @@ def card_of(asked: Asked, agent: AgentFacts | None = None) -> Card:
         unfit=NOT_FLAT.format(question.id) if fields is None else "",
         also=[one_line(each.client) or "a client without a name" for each in question.asked_of],
         digest=question.digest,
+        href_thread=f"/ui/threads/{quote(question.thread if agent is None else agent.codex_id, safe=':')}",
+        silent="" if silent is None else one_line(silent.why),
         receipt=_receipt(question.receipt),
+        can_ask_again=_has_expired(question) and agent is not None and agent.status == "active" and not agent.is_busy,
     )
 
 
@@ -182,11 +202,16 @@ def _denials(question: control.Question) -> list[Offer]:
     return found or [Offer("denied", "Deny, and let Codex go on"), Offer("abort", "Deny, and stop the turn")]
 
 
+def _has_expired(question: control.Question) -> bool:
+    return question.receipt is not None and question.receipt.state == "expired"
+
+
 def _receipt(receipt: control.Receipt | None) -> Receipt | None:
     if receipt is None:
         return None
     is_approval = receipt.state == "decided" and receipt.decision not in (*NEGATIVE, "network_policy_deny")
-    return Receipt(receipt.state, receipt.decision, visible(receipt.sentence), is_approval, receipt.at)
+    sentence = AGO.sub("", visible(receipt.sentence), count=1)
+    return Receipt(receipt.state, receipt.decision, sentence, is_approval, receipt.at)
 
 
 def _text(fields: Mapping[str, object], name: str) -> str:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from codex_mcp.base.printable import one_line, visible
 from codex_mcp.control.asked import Asked
 from codex_mcp.dashboard.views.attention import Glyph, Group
+from codex_mcp.dashboard.views.briefs import Before
 from codex_mcp.dashboard.views.cards import Card, card_of, href_of, name_of
 from codex_mcp.dashboard.views.facts import AgentFacts, FleetFacts, Silent
 from codex_mcp.dashboard.views.rows import (
@@ -17,7 +18,7 @@ from codex_mcp.dashboard.views.rows import (
     Looked,
     Section,
     Seen,
-    count,
+    attention_counts,
     detail,
     is_of,
     looked_at,
@@ -25,6 +26,7 @@ from codex_mcp.dashboard.views.rows import (
     sentence,
     without_agent,
 )
+from codex_mcp.dashboard.views.troubles import Common, Limit, account_limits, common_troubles
 from codex_mcp.dashboard.views.wants import want_of
 
 SCHEMA = 1
@@ -42,8 +44,11 @@ class FleetPage(Struct, frozen=True, kw_only=True):
     show: str
     q: str
     sections: Sequence[Section]
+    troubles: Sequence[Item]
+    """What concerns several agents."""
     others: Sequence[Item]
     """Questions of threads that are no agent's."""
+    limits: Sequence[Limit]
     is_dense: bool
     is_empty: bool
     servers: int
@@ -76,6 +81,8 @@ class Trouble(Struct, frozen=True, kw_only=True):
     since: float
     can_be_seen: bool
     """It is a failure, which stays here until somebody says that they have seen it."""
+    command: str = ""
+    """What to run in a terminal."""
 
 
 class NeedsPage(Struct, frozen=True, kw_only=True):
@@ -87,6 +94,8 @@ class NeedsPage(Struct, frozen=True, kw_only=True):
     items: Sequence[Item]
     answered: Sequence[Item]
     card: Card | None
+    before: Before | None = None
+    """What the agent of the card did before it asked."""
     trouble: Trouble | None
     next: str
     """The link to what needs a person next; empty if nothing does."""
@@ -96,18 +105,22 @@ class NeedsPage(Struct, frozen=True, kw_only=True):
 def fleet_page(facts: FleetFacts, seen: Seen, now: float, *, show: str = "", q: str = "") -> FleetPage:
     looked = looked_at(facts, seen, now)
     others = without_agent(facts, now)
-    counts = count(looked, len(others))
+    counts = attention_counts(facts, seen, now)
+    troubles = [_common_item(each, "") for each in common_troubles(facts)]
+    is_empty = not looked and not others and not troubles
     return FleetPage(
         at=now,
-        sentence=sentence(counts.need) if looked or others else "No agents yet.",
+        sentence="No agents yet." if is_empty else _sentence(facts, counts),
         detail=detail(counts, facts, now),
         counts=counts,
         show=show if show in set(Group) else "",
         q=one_line(q),
         sections=sections(looked, facts, show if show in set(Group) else "", q),
+        troubles=troubles,
         others=[_asked_item(each, "") for each in others],
+        limits=account_limits(facts),
         is_dense=counts.all > DENSE,
-        is_empty=not looked and not others,
+        is_empty=is_empty,
         servers=facts.servers,
         silent=facts.silent,
     )
@@ -117,36 +130,42 @@ def needs_page(facts: FleetFacts, seen: Seen, now: float, *, chosen: str = "", s
     """`chosen` is the key of what is to be shown in full, `shown` a question that is not among the open ones."""
     looked = looked_at(facts, seen, now)
     others = without_agent(facts, now)
-    counts = count(looked, len(others))
+    counts = attention_counts(facts, seen, now)
     need = [each for each in looked if each.attention.group is Group.NEED]
     items = queue(facts, need, others, "")
     current = chosen or (items[0].key if items else "")
     known = (*facts.asked, *facts.answered)
     asked = next((each for each in known if each.question.id == current), shown)
     trouble = next((_trouble(each) for each in need if f"agent/{each.agent.codex_id}" == current), None)
+    trouble = next((_common(each) for each in common_troubles(facts) if each.key == current), trouble)
     after = [each.key for each in items if each.key != current]
     return NeedsPage(
         at=now,
-        sentence=sentence(counts.need),
+        sentence=_sentence(facts, counts),
         detail=detail(counts, facts, now),
         counts=counts,
         items=queue(facts, need, others, current),
         answered=[_answered_item(each, current) for each in facts.answered[:MOST_ANSWERED]],
-        card=None if asked is None else card_of(asked, _agent_of(facts, asked)),
+        card=None if asked is None else card_of(asked, _agent_of(facts, asked), facts.silent_node(asked.node)),
         trouble=trouble,
         next=href_of(after[0]) if after else "",
         silent=facts.silent,
     )
 
 
+def _sentence(facts: FleetFacts, counts: Counts) -> str:
+    return sentence(counts.need, len(list(common_troubles(facts))))
+
+
 def queue(facts: FleetFacts, need: Sequence[Looked], others: Sequence[Asked], current: str) -> list[Item]:
-    """Questions, the soonest deadline first, then failures, then the rest."""
+    """What concerns several agents, questions, the soonest deadline first, then failures, then the rest."""
     needing = [each.agent for each in need]
     asked = [each for each in facts.asked if any(is_of(each, agent) for agent in needing)] + list(others)
     asked.sort(key=lambda each: (each.question.deadline or float("inf"), each.question.asked_at, each.question.id))
     rest = [each for each in need if not any(is_of(question, each.agent) for question in asked)]
     rest.sort(key=lambda each: (each.attention.glyph is not Glyph.FAILED, each.agent.used_at, each.agent.codex_id))
-    return [_asked_item(each, current) for each in asked] + [_trouble_item(each, current) for each in rest]
+    first = [_common_item(each, current) for each in common_troubles(facts)]
+    return first + [_asked_item(each, current) for each in asked] + [_trouble_item(each, current) for each in rest]
 
 
 def _agent_of(facts: FleetFacts, asked: Asked) -> AgentFacts | None:
@@ -165,6 +184,32 @@ def _asked_item(asked: Asked, current: str) -> Item:
         is_code=want.is_code,
         since=question.asked_at,
         is_current=question.id == current,
+    )
+
+
+def _common_item(common: Common, current: str) -> Item:
+    return Item(
+        key=common.key,
+        href=href_of(common.key),
+        glyph=Glyph.FAILED,
+        name=common.name,
+        text=". ".join(filter(None, (common.sentence, common.text))),
+        since=common.since,
+        is_current=common.key == current,
+    )
+
+
+def _common(common: Common) -> Trouble:
+    return Trouble(
+        key=common.key,
+        codex_id="",
+        name=common.name,
+        task="",
+        sentence=common.sentence,
+        text=common.text,
+        since=common.since,
+        can_be_seen=False,
+        command=common.command,
     )
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from codex_mcp.base.printable import age, one_line
+from codex_mcp.base.printable import age, counted, one_line
 from codex_mcp.control.asked import Asked
 from codex_mcp.dashboard.views.attention import Attention, Glyph, Group, attention, counts
 from codex_mcp.dashboard.views.cards import href_of
 from codex_mcp.dashboard.views.facts import AgentFacts, FleetFacts
+from codex_mcp.dashboard.views.troubles import ACCOUNT, common_troubles, is_of_account
 
 DENSE: Final = 20
 """Agents above which a row is one line."""
@@ -54,6 +56,8 @@ class Row(Struct, frozen=True, kw_only=True):
     removed: int
     mail: int
     tokens: str
+    context: int | None
+    environment: str
     since: float
 
 
@@ -85,11 +89,19 @@ class Looked(Struct, frozen=True):
 def looked_at(facts: FleetFacts, seen: Seen, now: float) -> list[Looked]:
     """All agents; of several with a question, one that waits longer comes first."""
     found = []
+    is_shared = any(each.key.startswith(ACCOUNT) for each in common_troubles(facts))
     for agent in facts.agents:
         asked = first_question(facts, agent)
-        silent = facts.silent_node(agent.node) if agent.status == "active" else None
-        found.append(Looked(agent, asked, attention(agent, asked, silent, now, seen=seen(agent))))
+        shared = is_shared and is_of_account(agent)  # told once, and not for each agent
+        judged = replace(agent, paused="") if shared else agent
+        found.append(Looked(agent, asked, attention(judged, asked, now, seen=shared or seen(agent))))
     return found
+
+
+def attention_counts(facts: FleetFacts, seen: Seen, now: float) -> Counts:
+    """The numbers that every page has."""
+    others = len(without_agent(facts, now)) + len(list(common_troubles(facts)))
+    return count(looked_at(facts, seen, now), others)
 
 
 def first_question(facts: FleetFacts, agent: AgentFacts) -> Asked | None:
@@ -114,10 +126,14 @@ def count(looked: Iterable[Looked], others: int = 0) -> Counts:
     return Counts(need + others, work, ready, off)
 
 
-def sentence(need: int) -> str:
+def sentence(need: int, things: int = 0) -> str:
+    """`things` of them are no agents: a server, an account."""
     if not need:
         return "Nobody needs you."
-    return "1 agent needs you." if need == 1 else f"{need} agents need you."
+    agents, more = need - things, "more " if need > things else ""
+    words = [counted(agents, "agent")] if agents else []
+    words += [counted(things, f"{more}thing")] if things else []
+    return f"{' and '.join(words)} {'needs' if need == 1 else 'need'} you."
 
 
 def detail(counts_: Counts, facts: FleetFacts, now: float) -> str:
@@ -171,13 +187,15 @@ def row_of(looked: Looked, facts: FleetFacts, *, several: bool, people: bool) ->
         removed=agent.removed,
         mail=agent.mail,
         tokens=tokens(agent.tokens),
+        context=agent.context,
+        environment=one_line(agent.environment),
         since=asked.question.asked_at if asked is not None else agent.since or agent.used_at,
     )
 
 
 def _href(agent: AgentFacts, asked: Asked | None, found: Attention) -> str:
     if found.group is not Group.NEED:
-        return ""
+        return f"/ui/threads/{agent.codex_id}"
     return href_of(asked.question.id) if asked is not None else href_of(f"agent/{agent.codex_id}")
 
 

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from codex_mcp.base.disk.trees import remove_tree
 from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri, uri_from_path
 from codex_mcp.base.files import open_without_links
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request
-from codex_mcp.execserver.files.trees import NotAFile, SameFile, copy_content, copy_tree, make_folders, remove_tree
+from codex_mcp.execserver.files.trees import NotAFile, SameFile, copy_content, copy_tree, make_folders
 from codex_mcp.execserver.files.walk import walk
 from codex_mcp.wire.exec import files as fs
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64

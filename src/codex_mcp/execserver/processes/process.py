@@ -98,7 +98,6 @@ class Process:
         if child.stderr is not None:
             self._streams[child.stderr] = OutputStream.STDERR
         self._pacing = Pacing(is_live=audience.send is not None)
-        self._rest: asyncio.TimerHandle | None = None
         self._settling: asyncio.TimerHandle | None = None
         self._news = Waiters()
         self.was_terminated = False
@@ -215,7 +214,7 @@ class Process:
             if size < CHUNK_BYTES or not self._may_read:
                 break
         if 0 < size < CHUNK_BYTES // 2 and (rest := self._pacing.was_short(self._loop.time())):
-            self._rest = self._loop.call_later(rest, self._rested)
+            self._loop.call_later(rest, self._rested)
             self._choose_reading()
 
     def _rested(self) -> None:
@@ -284,9 +283,6 @@ class Process:
     def _close_if_done(self) -> None:
         if self._streams or self.log.exited is None or self.log.closed is not None:
             return
-        for timer in (self._rest, self._settling):
-            if timer is not None:
-                timer.cancel()
         if self.stdin is not None:
             self.stdin.close()
         reap(self._child.pid, os.WNOHANG)

@@ -16,6 +16,7 @@ from codex_mcp.execserver.processes.environment import child_environment
 from codex_mcp.execserver.processes.process import Audience, Process, Sandboxing
 from codex_mcp.execserver.processes.stdin import StdinFull
 from codex_mcp.execserver.sandbox.confinement import ConfinedLaunch, Confinement
+from codex_mcp.rpc.peer import call_once_answered
 from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
 
@@ -207,8 +208,7 @@ class Processes:
 
     def _read_now(self, process: Process, asked: protocol.ReadProcess) -> protocol.ProcessRead:
         result = process.log.read(asked.after_seq or 0, asked.max_bytes)
-        # After the answer has been sent.
-        self._loop.call_soon(process.was_read, result.next_seq - 1)
+        call_once_answered(process.was_read, result.next_seq - 1)
         return result
 
     async def _read_later(self, process: Process, asked: protocol.ReadProcess) -> protocol.ProcessRead:

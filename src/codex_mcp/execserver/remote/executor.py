@@ -32,7 +32,7 @@ from codex_mcp.relay.bodies import SUPERSEDED, Failed, Registered
 from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
-from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
+from codex_mcp.transports.websockets.dialled import DialledSocket, HandshakeRefused, dial
 
 logger = logging.getLogger(__name__)
 

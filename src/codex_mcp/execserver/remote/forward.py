@@ -13,33 +13,12 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.execclient.connection import route_to
 from codex_mcp.execclient.errors import CannotConnect
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
-from codex_mcp.execclient.passage import Destination, Passage
-from codex_mcp.execserver.connection import ClientTransport
+from codex_mcp.execclient.passage import Destination, Passages
 from codex_mcp.relay.admission import MAX_STREAMS
 
 
-class Forwarder:
-    """Serves streams with the exec-server at this address."""
-
-    def __init__(self, destination: Destination) -> None:
-        self._destination = destination
-        self._open: set[Passage] = set()
-
-    def is_full(self) -> bool:
-        return len(self._open) >= MAX_STREAMS
-
-    def accept(self, transport: ClientTransport) -> Passage:
-        passage = Passage(transport, self._destination, self._open.discard)
-        self._open.add(passage)
-        return passage
-
-    async def aclose(self) -> None:
-        for passage in list(self._open):
-            await passage.aclose()
-
-
-def destination(url: str, token: str | None) -> Destination:
-    """The exec-server at a ws:// or wss:// address. Raises Refused."""
+def forwarder(url: str, token: str | None) -> Passages:
+    """Serves streams with the exec-server at a ws:// or wss:// address. Raises Refused."""
     parts = urlsplit(url)
     if parts.scheme not in ("ws", "wss"):
         raise Refused(f"cannot forward to {url!r}: the address looks like ws://127.0.0.1:4512")
@@ -49,4 +28,4 @@ def destination(url: str, token: str | None) -> Destination:
         route = route_to(url, ExecServerClientConnectOptions(bearer_token=token))
     except CannotConnect as exc:
         raise Refused(str(exc)) from exc
-    return Destination(route.dial, f"the exec-server {url}")
+    return Passages(Destination(route.dial, f"the exec-server {url}"), MAX_STREAMS)

@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from codex_mcp.execserver.connection import ClientTransport, StreamListener
+from codex_mcp.execserver.connection import ClientTransport
 from codex_mcp.relay.frames import Frame
 from codex_mcp.relay.stream import RelayStream
 from codex_mcp.relay.stream_driver import StreamDriver
 from codex_mcp.rpc.watermark import Watermark
+from codex_mcp.transports.websockets.socket import SocketListener
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class StreamTransport:
         self,
         stream: RelayStream,
         write: Callable[[Sequence[bytes]], None],
-        accept: Callable[[ClientTransport], StreamListener],
+        accept: Callable[[ClientTransport], SocketListener],
         ended: Callable[[str], None],
     ) -> None:
         """`ended` is called once, with the stream's id."""

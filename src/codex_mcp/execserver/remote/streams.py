@@ -19,7 +19,7 @@ from codex_mcp.relay.identity import fresh
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.relay.stream import RelayStream, reset_frame
-from codex_mcp.transports.dialled_socket import DialledSocket
+from codex_mcp.transports.websockets.dialled import DialledSocket
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.printable import json_escaped
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.message import Message
@@ -77,14 +78,4 @@ def _line(message: Message, *, is_again: bool, longest: int) -> str:
         "truncated": len(message.text) > longest,
         "text": message.text[:longest],
     }
-    return escaped(json.dumps(quoted, ensure_ascii=False))
-
-
-def escaped(document: str) -> str:
-    """JSON with every character escaped that does not print: it may hide, reorder or end lines."""
-    return "".join(char if char.isprintable() else _escape(char) for char in document)
-
-
-def _escape(char: str) -> str:
-    units = char.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return json_escaped(json.dumps(quoted, ensure_ascii=False))

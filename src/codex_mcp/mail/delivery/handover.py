@@ -60,10 +60,10 @@ class Handover:
             unread = rest
         return None
 
-    async def turn_started(self, batch: Batch) -> None:
-        """The core has confirmed the turn: the mail is marked as read."""
+    async def turn_started(self, batch: Batch, *, steered: bool = False) -> None:
+        """The core has confirmed the turn, or that the mail was added to one: it is marked as read."""
         ids = [message.id for message in batch.messages]
-        await self._ledger.record(batch.to, ids, Step.START)
+        await self._ledger.record(batch.to, ids, Step.START, steered=steered)
         await self._store.mark(batch.to, ids)
         await self._ledger.record(batch.to, ids, Step.FINISH)
         # Such an id may pass to another message when one is removed, so the mark in the inbox must do.

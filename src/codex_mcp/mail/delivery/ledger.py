@@ -1,34 +1,50 @@
-"""The ledger: how far each message came, on the disk before the next step is taken. See `transitions`."""
+"""The ledger: how far each message came and when, on the disk before the next step is taken. See `transitions`."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from codex_mcp.mail.delivery.transitions import Progress, Stage, Step, after
+from codex_mcp.mail.address import Address
+from codex_mcp.mail.delivery.transitions import STEERED, Delivery, Progress, Stage, Step, after
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-    from codex_mcp.mail.address import Address
     from codex_mcp.state.embedded.small_database import SmallDatabase
 
 PLACE = "team = ? AND agent = ?"
 
 
 class Ledger:
-    def __init__(self, database: SmallDatabase) -> None:
+    def __init__(self, database: SmallDatabase, clock: Callable[[], float] = time.time) -> None:
         self._database = database
+        self._clock = clock
 
-    async def record(self, address: Address, ids: Iterable[str], step: Step) -> dict[str, Progress | None]:
-        """Record a step of some messages of an inbox, all or none. Returns what was recorded of each before."""
-        wanted = list(ids)
-        return await self._database.write(lambda db: _recorded(db, address, wanted, step))
+    async def record(
+        self, address: Address, ids: Iterable[str], step: Step, *, steered: bool = False
+    ) -> dict[str, Progress | None]:
+        """Record a step of some messages of an inbox, all or none. Returns what was recorded of each before.
+
+        `steered`: they were added to a running turn.
+        """
+        wanted, now = list(ids), self._clock()
+
+        def job(db: sqlite3.Connection) -> dict[str, Progress | None]:
+            if steered:
+                _note_times(db, [(address.team, address.agent, each, STEERED, now) for each in wanted])
+            return _recorded(db, address, wanted, step, now)
+
+        return await self._database.write(job)
+
+    async def deliveries(self) -> dict[tuple[Address, str], Delivery]:
+        """How far each message came that is on its way or was delivered, of all inboxes, and when."""
+        return await self._database.write(_deliveries)
 
     async def forget(self, address: Address, ids: Iterable[str]) -> None:
         rows = [(address.team, address.agent, message_id) for message_id in ids]
-        statement = f"DELETE FROM delivery WHERE {PLACE} AND id = ?"
-        await self._database.write(lambda db: db.executemany(statement, rows))
+        await self._database.write(lambda db: _forget(db, rows))
 
     async def forget_others(self, address: Address, present: Collection[str]) -> None:
         """Forget what is no longer in the inbox: the ledger never has more rows than the inbox has messages."""
@@ -36,13 +52,36 @@ class Ledger:
 
         def job(db: sqlite3.Connection) -> None:
             found = [row[0] for row in db.execute(f"SELECT id FROM delivery WHERE {PLACE}", place)]
-            gone = [(*place, message_id) for message_id in found if message_id not in present]
-            db.executemany(f"DELETE FROM delivery WHERE {PLACE} AND id = ?", gone)
+            _forget(db, [(*place, message_id) for message_id in found if message_id not in present])
 
         await self._database.write(job)
 
 
-def _recorded(db: sqlite3.Connection, address: Address, ids: list[str], step: Step) -> dict[str, Progress | None]:
+def _forget(db: sqlite3.Connection, rows: Iterable[tuple[str, str, str]]) -> None:
+    gone = list(rows)
+    for table in ("delivery", "delivered"):
+        db.executemany(f"DELETE FROM {table} WHERE {PLACE} AND id = ?", gone)
+
+
+def _note_times(db: sqlite3.Connection, rows: Iterable[tuple[str, str, str, str, float]]) -> None:
+    db.executemany("INSERT OR REPLACE INTO delivered (team, agent, id, stage, at) VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def _deliveries(db: sqlite3.Connection) -> dict[tuple[Address, str], Delivery]:
+    times: dict[tuple[Address, str], dict[str, float]] = {}
+    for team, agent, message_id, stage, at in db.execute("SELECT team, agent, id, stage, at FROM delivered"):
+        times.setdefault((Address(agent, team), message_id), {})[stage] = at
+    return {
+        (Address(agent, team), message_id): Delivery(
+            Progress(Stage(stage), offers), times.get((Address(agent, team), message_id), {})
+        )
+        for team, agent, message_id, stage, offers in db.execute("SELECT team, agent, id, stage, offers FROM delivery")
+    }
+
+
+def _recorded(
+    db: sqlite3.Connection, address: Address, ids: list[str], step: Step, at: float
+) -> dict[str, Progress | None]:
     place = (address.team, address.agent)
     before: dict[str, Progress | None] = {}
     for message_id in ids:
@@ -51,10 +90,11 @@ def _recorded(db: sqlite3.Connection, address: Address, ids: list[str], step: St
         progress = before[message_id] = Progress(Stage(row[0]), row[1]) if row else None
         now = after(progress, step)
         if now is None:
-            db.execute(f"DELETE FROM delivery WHERE {PLACE} AND id = ?", (*place, message_id))
+            _forget(db, [(*place, message_id)])
         elif now != progress:
             db.execute(
                 "INSERT OR REPLACE INTO delivery (team, agent, id, stage, offers) VALUES (?, ?, ?, ?, ?)",
                 (*place, message_id, now.stage, now.offers),
             )
+            _note_times(db, [(*place, message_id, now.stage, at)])
     return before

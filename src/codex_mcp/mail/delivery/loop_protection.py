@@ -15,7 +15,7 @@ mail. The turns that mail begins are counted: between two agents in either direc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -59,7 +59,8 @@ class Choice(Struct, frozen=True):
     chosen: frozenset[str] = frozenset()
     """Ids for the next prompts; empty if nothing may begin a turn."""
     superfluous: frozenset[str] = frozenset()
-    held: tuple[str, ...] = ()
+    held: Mapping[str, Verdict] = {}
+    """Why each message is held back that is."""
     free_at: float | None = None
     """When held messages may begin a turn; None if none ever may."""
 
@@ -111,7 +112,7 @@ def choose(to: Address, unread: Sequence[Message], traffic: Traffic, budget: Bud
     return Choice(
         chosen=frozenset([*allowed, *newest.values()] if allowed else ()),
         superfluous=frozenset(message.id for message in notices if message.id != newest[message.sender]),
-        held=tuple(key for key in verdicts if key not in allowed),
+        held={key: found for key, found in verdicts.items() if found is not Verdict.ALLOWED},
         free_at=min(later, default=None),
     )
 

@@ -13,6 +13,7 @@ message that is OFFERED or STARTED may have been delivered: it is delivered agai
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +24,10 @@ class Stage(StrEnum):
     OFFERED = "offered"
     STARTED = "started"
     READ = "read"
+
+
+STEERED: Final = "steered"
+"""Beside the stages: it was added to a running turn."""
 
 
 class Step(StrEnum):
@@ -37,6 +42,12 @@ class Progress(Struct, frozen=True):
 
     stage: Stage
     offers: int
+
+
+class Delivery(Struct, frozen=True):
+    progress: Progress
+    times: Mapping[str, float]
+    """When it came to each stage last, or was `STEERED`; not known of mail of earlier versions."""
 
 
 NEW: Final = None

@@ -70,7 +70,7 @@ def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[s
     offered = choices(question)
     params: dict[str, object] = {
         "message": message_for(question),
-        **form_of(question),
+        **form_of(question, offered),
         "threadId": question.thread_id,
         "codex_elicitation": ELICITATION_KINDS[type(question)],
         "codex_mcp_tool_call_id": str(tool_call_id),
@@ -89,7 +89,8 @@ def message_for(question: Question) -> str:
     """What the person reads. The line that asks is that of 0.153.4."""
     match question:
         case CommandQuestion():
-            lines = [_command_message(question), *_dashed(permission_lines(question.permissions or {}))]
+            lines = [_command_message(question)]
+            lines += _dashed(permission_lines(question.permissions)) if question.permissions else []
             lines += [f"Reason: {one_line(question.reason)}"] if question.reason else []
         case PatchQuestion():
             lines = [visible(question.reason)] if question.reason else []
@@ -143,8 +144,8 @@ def _dashed(lines: Sequence[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def form_of(question: Question) -> dict[str, object]:
-    """The form that a person fills, or the page that is opened."""
+def form_of(question: Question, offered: Sequence[Choice]) -> dict[str, object]:
+    """The form that a person fills, or the page that is opened; `offered` is what can be decided."""
     match question:
         case ServerQuestion(is_tool_approval=False, mode=mode) if mode == URL_MODE:
             return {"mode": URL_MODE, "url": question.url, "elicitationId": question.elicitation_id}
@@ -153,7 +154,7 @@ def form_of(question: Question) -> dict[str, object]:
         case UserQuestion():
             return {"requestedSchema": user_form(question)}
         case _:
-            return {"requestedSchema": decision_form(question, choices(question))}
+            return {"requestedSchema": decision_form(question, offered)}
 
 
 def _details(question: Question) -> dict[str, object]:

@@ -70,6 +70,12 @@ def unsealed(key: bytes, text: str, *, principal: str, call: str, now: float) ->
     return state
 
 
+def threads_asking(key: bytes, text: str) -> list[str]:
+    """The threads whose questions the client was shown, if this server or another of its cluster sealed the state."""
+    state = unseal(key, PURPOSE, text, RequestState)
+    return [] if state is None else sorted({asked.thread_id for asked in state.asked.values()})
+
+
 def answers_by_place(state: RequestState, responses: Mapping[str, object]) -> dict[Asked, object]:
     """The answers, by the questions they belong to. Other keys are ignored."""
     return {state.asked[key]: answer for key, answer in responses.items() if key in state.asked}

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct, UnsetType
 
@@ -16,7 +16,7 @@ from codex_mcp.base.logs import Subject
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.kinds import Events, OnClientTimeout
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Obstacle, Step, Unattended
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits, Whose, silent_limit, soft_deadline_for, usual_limit
@@ -27,15 +27,17 @@ from codex_mcp.mcp.schema.answer_size import Reader, reader_for
 from codex_mcp.threads.questions.board import Answer
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
-from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire import mcp
+from codex_mcp.wire.glances import Part
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
 ASKING: Final = "waiting for an approval"
+TIME_IS_UP: Final = "timed out"
+"""The reason of a client whose time is up."""
 
 
 class GivenUp(Explained):
@@ -54,6 +56,20 @@ class CallRequest(Struct, frozen=True):
     """Its client has started the server."""
     principal: str = LOCAL
     """Whose threads it may use."""
+    session: object = None
+    """That of its client, for what is loaded later."""
+    is_forwarded: bool = False
+    """Another server has passed it on to this one, which passes it on to none."""
+
+
+class Elsewhere(Protocol):
+    """The server that does the work of a call in our place."""
+
+    def cancelled(self, reason: str | None) -> None:
+        """The client cancels the call."""
+
+    def hung_up(self) -> None:
+        """Its connection is gone."""
 
 
 class Call:
@@ -63,6 +79,7 @@ class Call:
         self, client: Client, request: CallRequest, settings: CallSettings, limits: LearnedLimits | None = None
     ) -> None:
         self.request_id = request.id
+        self.label = str(request.id)
         self.params = request.params
         self.subject = request.subject
         self.principal = request.principal
@@ -94,6 +111,9 @@ class Call:
         """Resolved by a cancel, if the call has no turn of its own."""
         self._follows: Waiter | None = None
         self._unused: dict[str, str] = {}
+        self.session = request.session
+        self.is_forwarded = request.is_forwarded
+        self._elsewhere: Elsewhere | None = None
 
     @property
     def takes_task(self) -> bool:
@@ -105,8 +125,14 @@ class Call:
         return None if self._root is None else await self._root()
 
     @property
-    def label(self) -> str:
-        return str(self.request_id)
+    def part(self) -> Part | None:
+        """Set if it looks at our part of a wait that is about agents of several servers."""
+        return self.params.meta.part if self.is_forwarded else None
+
+    @property
+    def client(self) -> Client:
+        """Its client, as it described itself at the handshake or in this call."""
+        return self._client
 
     @property
     def client_name(self) -> str:
@@ -129,8 +155,19 @@ class Call:
         """The thread of its turn, for the log; empty before there is one."""
         return self._turn[0].id if self._turn is not None else ""
 
+    def done_by(self, elsewhere: Elsewhere) -> None:
+        """Another server does its work, and reports its progress."""
+        self._elsewhere = elsewhere
+        self._stop_heartbeat()
+        if self.is_cancelled:
+            elsewhere.cancelled(None)
+        elif self.has_left:
+            elsewhere.cancelled(TIME_IS_UP)
+
     def cancel(self) -> None:
         """Stop its turn; if it has none yet, or only waits, answer it soon."""
+        if self._elsewhere is not None:
+            self._elsewhere.cancelled(None)
         if self._answer_by is None:
             self._answer_by = asyncio.get_running_loop().time() + self._settings.interrupt_grace
             if self._opening is not None:
@@ -143,6 +180,8 @@ class Call:
 
     def cancelled(self, reason: str) -> None:
         """The client cancels it. If only its time is up, the turn goes on, and `codex_wait` returns its answer."""
+        if self._elsewhere is not None:
+            self._elsewhere.cancelled(reason)
         if is_time_out(reason) and self._settings.on_client_timeout is OnClientTimeout.CONTINUE:
             self._gave_up(self._elapsed)
         else:
@@ -150,6 +189,8 @@ class Call:
 
     def hung_up(self) -> None:
         """Its connection is gone, and it was the only one to read the answer."""
+        if self._elsewhere is not None:
+            self._elsewhere.hung_up()
         hangs_up_to_cancel = known_client(self._client.name).hangs_up_to_cancel
         if hangs_up_to_cancel or self._settings.on_client_timeout is OnClientTimeout.STOP:
             self.cancel()
@@ -215,6 +256,9 @@ class Call:
     def end(self) -> None:
         """Stop progress: the call is about to be answered."""
         self._answered = True
+        self._stop_heartbeat()
+
+    def _stop_heartbeat(self) -> None:
         if self._heartbeat is not None:
             self._heartbeat.stop()
             self._heartbeat = None
@@ -243,7 +287,7 @@ class Call:
         finally:
             self._opening = None
 
-    async def follow(self, thread: Thread, turn: Turn, patience: float | None) -> Outcome:
+    async def follow(self, thread: Thread, turn: Turn, patience: float | None) -> None:
         """Wait for a turn of this call, and stop it if the client cancels. A parked question ends the wait as well."""
         self._turn = (thread, turn)
         turn.audience = self
@@ -261,7 +305,6 @@ class Call:
             turn.parked.watch(waiter)
         self._follows = waiter
         await self._wait(waiter, 0.0 if self.has_left else patience)
-        return turn.outcome
 
     async def wait_for(self, waiter: Waiter, patience: float | None) -> bool:
         """Wait until this is resolved, the client cancels, or time is up. True: it was resolved."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from codex_mcp.access.seal import digest
 from codex_mcp.base.settings.calls import CallSettings
@@ -25,11 +25,12 @@ from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waits, question_keys
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.answer_size import WHOLE, Reader
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
-from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
+from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, at_work, described, wait_result
 from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
-from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.rpc.errors import RequestFailed, invalid_params
 from codex_mcp.threads.questions.board import Answer, Via, closing, turn_of
+from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
@@ -62,7 +63,7 @@ class Follower:
         self._threads = threads
         self._settings = settings
         self._key = key
-        self._says = says
+        self.says = says
         self.waiter = Waits(threads)
         self.unattended = Unattended()
         self.lists = lists
@@ -75,8 +76,8 @@ class Follower:
 
     async def _follow(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         patience = 0.0 if how.background else call.patience(how.wait_seconds)
-        outcome = await call.follow(thread, turn, patience)
-        return self._told(call, thread, turn.answer, outcome)
+        await call.follow(thread, turn, patience)
+        return self._told(call, thread, turn)
 
     async def wait(self, call: Call, wait: Wait, begin: int = 0) -> Result:
         """Wait for news of several agents; return the result, with answers from the character `begin` on."""
@@ -84,51 +85,59 @@ class Follower:
         seen = await self.waiter.wait(call, wait)
         if seen is NOTHING:
             return NOTHING_NEW
+        if wait.is_glance:
+            return asdict(seen.glance)
         asking = [turn for turn in seen.running if seen.questions.intersection(question_keys(turn))]
-        asked = self._input_required(call, asking)
+        asked = self._input_required(call, [question for turn in asking for question in turn.parked.open.values()])
         if asked is not None:  # the rest is reported when the client returns with its answers
             self.waiter.report(call, (), seen.questions)
             return asked
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
-        # The server has outlived the call that began the work.
-        lasting = replace(reader, chars=None, may_end_server=False)
         stored = [(fact.outcome, fact.told) for fact in seen.facts if fact.outcome is not None]
         share = reader.shared_by(len(seen.finished) + len(stored))
         finished = [self._described(call, turn, share, begin) for turn in seen.finished]
         return wait_result(
             WaitReport(
                 finished=finished + [_stored(outcome, names, share, begin) for outcome, names in stored],
-                running=[self._described(call, turn, lasting) for turn in seen.running],
+                running=[self._at_work(call, turn, reader) for turn in seen.running],
                 unchanged=[self._unchanged(call, turn) for turn in seen.unchanged if wait.is_named],
                 facts=[(fact.news.kind, fact.told) for fact in seen.facts if fact.outcome is None],
             ),
             reader,
         )
 
+    def _at_work(self, call: Call, turn: Turn, reader: Reader) -> dict[str, object]:
+        said = self.says(turn.thread_id)
+        if said.asks:
+            return self._described(call, turn, replace(reader, chars=None))
+        return at_work(self._warned(turn.outcome, (), call.unused(turn)), said.names)
+
     def _described(self, call: Call, turn: Turn, reader: Reader = WHOLE, begin: int = 0) -> dict[str, object]:
-        said, outcome = self._says(turn.thread_id), turn.outcome
+        said, outcome = self.says(turn.thread_id), turn.outcome
         names, outcome = _with_findings(said.names, turn, outcome), self._warned(outcome, said.warns, call.unused(turn))
         return described(outcome, names, said.asks, _uncut_json(turn, reader), begin)
 
     def _unchanged(self, call: Call, turn: Turn) -> tuple[dict[str, object], GoesOn]:
-        return self._described(call, turn), self._says(turn.thread_id).goes_on
+        return self._described(call, turn), self.says(turn.thread_id).goes_on
 
-    def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
+    def _told(self, call: Call, thread: Thread, asked_for: Turn) -> Result:
         """The result of a call: its questions, a task that goes on, or the state of its turn."""
-        turns, has_ended = dict.fromkeys((turn, *thread.unfinished())), turn.ended
-        self.waiter.report(call, [turn] if has_ended else [], [key for each in turns for key in question_keys(each)])
+        outcome, turn = asked_for.outcome, asked_for.answer
+        questions, has_ended = turn.parked.open, turn.ended
+        of_others = [key for each in thread.unfinished() for key in each.parked.open if key not in questions]
+        self.waiter.report(call, [turn] if has_ended else [], [*questions, *of_others])
         if call.is_cancelled and outcome.status is Status.INTERRUPTED:
             self.waiter.stopped(call, turn)
-        asked = self._input_required(call, [turn])
+        asked = self._input_required(call, questions.values())
         if asked is not None:
             return asked
         if outcome.status is Status.RUNNING and call.takes_task:
             created = time.time() - outcome.seconds
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
-        said = self._says(thread.id)
+        said = self.says(thread.id)
         if not outcome.thread_id:  # an old Codex has refused its first turn, and so given it no id
-            said = replace(self._says(""), goes_on=said.goes_on)
+            said = replace(self.says(""), goes_on=said.goes_on)
         return results.turn_result(
             self._warned(outcome, said.warns, call.unused(turn)),
             _with_findings(said.names, turn, outcome),
@@ -139,7 +148,8 @@ class Follower:
 
     def _warned(self, outcome: Outcome, warns: Sequence[str], unused: Sequence[str]) -> Outcome:
         if outcome.status is not Status.RUNNING:
-            outcome = self._threads.account.explained(outcome)
+            if outcome.error is not None:
+                outcome = self._threads.account.explained(outcome)
             outcome = replace(outcome, warnings=(*outcome.warnings, *warns))
         return replace(outcome, warnings=(*outcome.warnings, *unused))
 
@@ -147,9 +157,9 @@ class Follower:
         """How much of an answer the call's client gets, and where."""
         return call.reader(self._settings.max_answer_chars)
 
-    def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
-        """The questions of these turns that the client fetches with its answer, if there are any."""
-        questions = [question for turn in turns for question in turn.parked.open.values() if call.fetches(question)]
+    def _input_required(self, call: Call, listed: Iterable[Question]) -> Result | None:
+        """Those of these questions that the client fetches with its answer, if there are any."""
+        questions = [question for question in listed if call.fetches(question)]
         if not questions:
             return None
         state = RequestState(
@@ -183,6 +193,13 @@ class Follower:
             self.waiter.still_open(call, question_keys(turn))
         return list(turns.values())
 
+    def takes_answers(self, call: Call) -> bool:
+        """Give the client's answers to the turns of ours that asked; False if they are for another server's."""
+        try:
+            return bool(self.answered(call))
+        except RequestFailed:
+            return False
+
     def _note_unused(self, call: Call, turn: Turn, question_id: str) -> None:
         """Unless the client has sent it before: a request may be repeated."""
         entry = self._threads.board.find(question_id)
@@ -194,7 +211,7 @@ class Follower:
     def question_gone(self, call: Call) -> Result:
         """The result for answers whose turn this server does not know any more."""
         place = next(iter(self._state(call).asked.values()))
-        return results.refused(f"The question is no longer open ({self._says(place.thread_id).goes_on}).")
+        return results.refused(f"The question is no longer open ({self.says(place.thread_id).goes_on}).")
 
     def _state(self, call: Call) -> RequestState:
         state = unsealed(

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.mcp.calls.waiting import AgentNews
-from codex_mcp.threads.news import News, NewsKind
+from codex_mcp.mcp.news import News, NewsKind
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire.app.history import ListTurns, StoredTurn, TurnPage, last_answer, read_items

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.waiting import AgentNews, WatchedAgent, own_turns, turns_of
+from codex_mcp.mcp.news import News, NewsKind
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, names_of
 from codex_mcp.team.roster import Member
 from codex_mcp.team.team import Team
 from codex_mcp.threads.changes import ANY_THREAD
-from codex_mcp.threads.news import News, NewsKind
 from codex_mcp.threads.threads import Threads
 
 
@@ -81,7 +81,7 @@ class TeamView:
                 self._threads, self._call.principal, self._call.caller, self._call.client_name
             )
         ]
-        return [WatchedAgent((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
+        return [WatchedAgent((thread.id,), turns, self._facts(member)) for member, thread, turns in members]
 
     def _named(self, reference: str) -> WatchedAgent:
         member = self._member(reference)
@@ -91,15 +91,18 @@ class TeamView:
             return WatchedAgent((reference,), () if plain is None else turns_of(plain, self._call.caller))
         thread = None if agent.thread_id is None else self._threads.known(agent.thread_id, self._call.principal)
         turns = () if thread is None else turns_of(thread, self._call.caller)
-        facts = self._paused(member) if member is not None else self._inactive(agent)
+        facts = self._facts(member) if member is not None else self._inactive(agent)
         return WatchedAgent(tuple(key for key in (agent.codex_id, agent.thread_id) if key), turns, facts)
 
     def _inactive(self, agent: Agent) -> tuple[AgentNews, ...]:
         answer = self._answers.get(agent.codex_id)
         return (*((answer,) if answer is not None else ()), *closed_facts(agent))
 
-    def _paused(self, member: Member | None) -> tuple[AgentNews, ...]:
-        if member is None or member.thread is None or not member.thread.idle:
+    def _facts(self, member: Member | None) -> tuple[AgentNews, ...]:
+        return () if member is None else (*people_facts(member), *self._paused(member))
+
+    def _paused(self, member: Member) -> tuple[AgentNews, ...]:
+        if member.thread is None or not member.thread.idle:
             return ()
         pause = self._team.work.pause(member, self._team_tokens)
         if pause is None:
@@ -109,6 +112,11 @@ class TeamView:
         until = {} if pause.until is None else {"paused_until": pause.until}
         told = {**member.names, "threadId": member.thread_id, "status": "paused", **until, "content": pause.reason}
         return (AgentNews(news, told),)
+
+
+def people_facts(member: Member) -> tuple[AgentNews, ...]:
+    names = {**member.names, "threadId": member.thread_id}
+    return tuple(AgentNews(News(NewsKind.PERSON, act.key), {**names, **act.told}) for act in member.people)
 
 
 def closed_facts(agent: Agent) -> tuple[AgentNews, ...]:

@@ -1,6 +1,6 @@
 """`codex_wait`: blocks until one of several agents has news that was not reported to the caller before.
 
-`threads.news` decides. There is no await between a decision and the note of what is reported, so that of two waits of
+`news` decides. There is no await between a decision and the note of what is reported, so that of two waits of
 one caller only one reports a piece of news.
 """
 
@@ -11,14 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
 from codex_mcp.threads.changes import Changes
-from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
+from codex_mcp.wire.glances import Glance, Part
 from codex_mcp.wire.jsonrpc import Id
 
 LONGEST_IDLE: Final = 45.0
@@ -76,6 +78,21 @@ class WaitView(Protocol):
         """The agents as they are now."""
 
 
+class FarView(Protocol):
+    """The agents of other servers that a wait is about."""
+
+    @property
+    def news(self) -> Sequence[News]:
+        """What is news, by its kind."""
+
+    @property
+    def runs(self) -> bool:
+        """Something runs there, or it is not known yet whether anything does."""
+
+    def watch(self, waiter: asyncio.Future[None]) -> None:
+        """Resolve this at the next change."""
+
+
 class Wait(Struct, frozen=True):
     """What a caller waits for."""
 
@@ -86,6 +103,15 @@ class Wait(Struct, frozen=True):
     timeout: float | None = None
     is_named: bool = True
     """It names agents. Otherwise it is about the caller's own work, and returns at once if there is none."""
+    far: FarView | None = None
+    """What it sees of other servers, if it is about agents of several."""
+    part: Part | None = None
+    """It looks at our part of a wait for another server."""
+
+    @property
+    def is_glance(self) -> bool:
+        """It ends once our part is not as that server knows it."""
+        return self.part is not None and not self.part.collects
 
 
 class Found(Struct, frozen=True):
@@ -98,6 +124,8 @@ class Found(Struct, frozen=True):
     """Ended turns whose answers were reported before."""
     questions: frozenset[str]
     """Keys of the questions that are news."""
+    glance: Glance = Glance()
+    """All of it, as another server is told."""
 
 
 NOTHING: Final = Found([], [], [], [], frozenset())
@@ -134,14 +162,14 @@ class Waits:
     """Carries out waits, and records what was reported to which caller."""
 
     def __init__(self, threads: Threads) -> None:
-        self._reported: Reported = threads.reported
+        self._reported = Reported()
         self._changes: Changes = threads.changes
         self._callers = threads.callers
         self._in_flight: list[_InFlight] = []
 
     async def wait(self, call: Call, wait: Wait) -> Found:
         """Wait for news. The caller must call `report` before its next await."""
-        if not wait.is_named and not wait.view.watched():
+        if not wait.is_named and wait.far is None and wait.part is None and not wait.view.watched():
             return NOTHING
         in_flight = _InFlight(call.caller)
         self._in_flight.append(in_flight)
@@ -170,6 +198,8 @@ class Waits:
                 more = [call.caller, *in_flight.keys]
                 self._changes.watch(more, waiter)
                 keys += more
+                if wait.far is not None:
+                    wait.far.watch(waiter)
                 for turn in seen.running:
                     turn.watch(waiter)
                     turn.parked.watch_next(waiter)
@@ -197,7 +227,12 @@ class Waits:
             unchanged=[turn for turn in newest if turn is not None and turn.name not in fresh],
             questions=frozenset(key for key, news in fresh.items() if news.kind is NewsKind.QUESTION),
         )
-        return seen, verdict(fresh.values(), wait.mode, runs=bool(seen.running))
+        if wait.is_glance:
+            seen = replace(seen, glance=Glance(bool(seen.questions), bool(fresh), bool(seen.running), bool(watched)))
+            assert wait.part is not None
+            return seen, WaitVerdict.WAIT if seen.glance == wait.part.known else WaitVerdict.REPORT
+        far, runs = ((), False) if wait.far is None else (wait.far.news, wait.far.runs)
+        return seen, verdict([*fresh.values(), *far], wait.mode, runs=bool(seen.running) or runs)
 
     def begun(self, call: Call, turn: Turn) -> None:
         """Make this turn the caller's own work, unless another caller asked for it first."""
@@ -208,11 +243,20 @@ class Waits:
 
     def report(self, call: Call, finished: Sequence[Turn], others: Iterable[str] = ()) -> None:
         """Note that a call is answered with these turns, and with other news of these keys."""
-        for turn in finished:
-            if call.can_deliver:
+        can_deliver, news = call.can_deliver, [*(turn.name for turn in finished), *others]
+        if can_deliver:
+            for turn in finished:
                 turn.mark_delivered()
-        news = [*(turn.name for turn in finished), *others]
-        self._reported.add(call.caller, call.request_id, news, is_read=call.can_deliver)
+        self._reported.add(call.caller, call.request_id, news, is_read=can_deliver)
+
+    def collected(self, caller: str, request_id: Id, turn: Turn) -> None:
+        """Note that this request is answered with the outcome of a turn."""
+        turn.mark_delivered()
+        self._reported.add(caller, request_id, [turn.name])
+
+    def was_told(self, caller: str, turn: Turn) -> bool:
+        """Has this caller received the end of this turn?"""
+        return self._reported.has(caller, turn.name)
 
     def stopped(self, call: Call, turn: Turn) -> None:
         """Note that the caller stopped this turn by cancelling its call: its end is not news for this caller."""
@@ -243,6 +287,8 @@ class Waits:
 
 def _patience(call: Call, wait: Wait, decided: WaitVerdict) -> float | None:
     """Seconds to wait; None means no limit."""
+    if wait.is_glance:  # the other server decides how long
+        return None
     if wait.timeout == 0 or (decided is WaitVerdict.IDLE and not wait.is_named):
         return 0
     patience = call.patience(wait.timeout)

@@ -16,15 +16,18 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.secrets.redact import redact
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.mcp.control.inside import Inside
+from codex_mcp.mcp.control.transcripts import usage_of
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.agent_store import SUMMARY
 from codex_mcp.team.records.registry_text import entry_text
 from codex_mcp.team.roster import Member
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.turn import Turn
+from codex_mcp.wire.control_thread import Usage
 
 EVERY: Final = 0.25
 """Seconds between two looks: as often as a person can read a row that changes."""
@@ -65,6 +68,10 @@ class Live(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Unread messages, and those of them that are held back."""
     paused: str = ""
     paused_until: float | None = None
+    environment: str = ""
+    """Where its commands run, if not on this machine."""
+    context: int | None = None
+    """Percent of the model's context that its newest request has filled, once Codex has told it."""
 
 
 class AgentsWatch:
@@ -121,7 +128,7 @@ class AgentsWatch:
             for member in self._members():
                 with contextlib.suppress(Explained):
                     unread = await team.mail.pending(member.mailbox)
-                    held = await team.injection.held(member) if unread else 0
+                    held = len(await team.injection.held(member)) if unread else 0
                     self._mail[member.agent.codex_id] = unread, held
             await asyncio.sleep(MAIL_EVERY)
 
@@ -151,6 +158,8 @@ class AgentsWatch:
             held_mail=held,
             paused="" if pause is None else pause.reason,
             paused_until=None if pause is None else pause.until,
+            environment=agent.environment if agent.environment and is_elsewhere(agent.environment) else "",
+            context=None if thread is None else _context(usage_of(thread.translator.usage)),
         )
 
     def _since(self, agent: Agent, turn: Turn | None) -> float:
@@ -173,6 +182,10 @@ class AgentsWatch:
             self._observed[thread_id] = observed
             self._inside.threads.observers.add(thread_id, observed)
         return self._heard[codex_id]
+
+
+def _context(usage: Usage | None) -> int | None:
+    return None if usage is None or not usage.window else min(100, round(100 * usage.context / usage.window))
 
 
 def _row(agent: Agent, live: Live) -> dict[str, object]:

@@ -13,9 +13,14 @@ from typing import Final
 import msgspec
 
 from codex_mcp import __version__
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.base.principals import LOCAL, account
+from codex_mcp.mcp.control.attach.relay import Relay, attached
+from codex_mcp.mcp.control.attach.rules import Level
+from codex_mcp.mcp.control.attach.who import Who
 from codex_mcp.mcp.control.following import Following
+from codex_mcp.mcp.control.forwarded import Forwarded
 from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.mcp.control.questions import Questions
 from codex_mcp.mcp.eras import Handshake
@@ -24,8 +29,10 @@ from codex_mcp.mcp.session import ID_BYTES, Session, SessionOrigin
 from codex_mcp.rpc.errors import invalid_params, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
-from codex_mcp.transports.local.channel import LocalChannel
-from codex_mcp.wire import control, mcp
+from codex_mcp.team.roster import Member
+from codex_mcp.transports.local.channel import MIB, Bounds, LocalChannel
+from codex_mcp.transports.websockets.channel import SocketChannel
+from codex_mcp.wire import control, hop, mcp
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, Notification, Request
 
 MOST_REQUESTS: Final = 64
@@ -37,6 +44,12 @@ MOST_SESSIONS: Final = 64
 HELLO_PATIENCE: Final = 10.0
 """Seconds from connecting to `control/hello`."""
 
+OF_A_SERVER: Final = Bounds(message_bytes=64 * MIB)
+"""A prompt may bring pictures. Nothing that a turn tells its client is left out."""
+
+OF_A_TUI: Final = Bounds(message_bytes=16 * MIB, behind_bytes=4 * MIB, version_required=False)
+"""A prompt may bring pictures. A TUI that misses a notification would show something wrong: it connects again."""
+
 READING: Final = frozenset(
     {
         "ping",
@@ -44,9 +57,11 @@ READING: Final = frozenset(
         "resources/list",
         "resources/templates/list",
         "resources/read",
+        control.ATTACH,
         control.FOLLOW,
         control.QUESTION,
         control.SIGN_IN,
+        control.STEPS,
     }
 )
 """What a connection that may only read may call, besides tools that change nothing."""
@@ -54,25 +69,43 @@ READING: Final = frozenset(
 
 class Connection:
     def __init__(
-        self, channel: LocalChannel, inside: Inside, greeting: Callable[[control.Hello], control.Greeting]
+        self,
+        channel: LocalChannel | SocketChannel,
+        inside: Inside,
+        greeting: Callable[[control.Hello], control.Greeting],
+        of: str | None = None,
     ) -> None:
+        """`of`: the node of a server on another machine, which has proved that it is of our cluster."""
+        self._of = of
         self._id = os.urandom(ID_BYTES).hex()
         self._channel = channel
         self._inside = inside
         self._greeting = greeting
         self._hello: control.Hello | None = None
+        self._relay: Relay | None = None
         self._sessions: dict[str, Session] = {}
         handlers = Handlers(self._request_received, self._notification_received)
-        self._peer = Peer(watched(channel, "control"), handlers, max_requests=MOST_REQUESTS, pace=_no_pace)
+        self._peer = Peer(watched(channel, "control"), handlers, max_requests=MOST_REQUESTS)
         self._questions = Questions(inside.team, inside.threads.board, self._may_see)
-        self._following = Following(self._peer.notify, inside, self._questions, self._may_see)
+        self._following = Following(self._peer.notify, inside, self._questions, self._may_see, self._principal)
+        self._forwarded = Forwarded(self._peer, inside, self._may_see)
         self._own = {
             control.HELLO: self._hello_received,
             control.FOLLOW: self._following.follow,
             control.QUESTION: self._questions.question,
             control.ANSWER: self._answer_received,
+            control.ATTACH: self._attach_received,
+            control.DELIVER: self._deliver_received,
             control.SIGN_IN: self._sign_in_received,
+            control.STEPS: self._following.transcripts.steps,
+            hop.FORWARD: self._forwarded.request_received,
+            hop.WHOSE: self._forwarded.whose_received,
         }
+
+    @property
+    def is_of_server(self) -> bool:
+        """Another server of the folder forwards requests of its clients."""
+        return self._hello is not None and bool(self._hello.node)
 
     def __repr__(self) -> str:
         return f"<Connection {self._id} of {self._hello}>"
@@ -88,12 +121,15 @@ class Connection:
             await self.aclose()
 
     async def aclose(self) -> None:
+        if self._relay is not None:
+            self._relay.close()
         self._following.stop()
         await self._peer.aclose()
         for session in self._sessions.values():
             self._inside.tools.caller_left(session.caller, session.client.name)
             session.close()
         self._sessions.clear()
+        self._forwarded.close()
 
     def _hello_missed(self) -> None:
         if self._hello is None:
@@ -102,7 +138,12 @@ class Connection:
     def _may_see(self, principal: str) -> bool:
         return self._hello is not None and self._hello.principal in (None, principal)
 
+    def _principal(self) -> str | None:
+        return None if self._hello is None else self._hello.principal
+
     def _request_received(self, request: Request) -> object:
+        if self._relay is not None:
+            return self._relay.request_received(request)
         if self._hello is None and request.method != control.HELLO:
             raise request_failed(control.HELLO_FIRST, f"send {control.HELLO} first")
         try:
@@ -119,6 +160,8 @@ class Connection:
         return self._inside.methods.handle(session, request, Handshake())
 
     def _notification_received(self, message: Notification) -> None:
+        if self._forwarded.notification_received(message):
+            return
         for session in self._sessions.values():
             handle_notification(session, message)
 
@@ -134,12 +177,55 @@ class Connection:
                 f"the client (codex-mcp {hello.version}) protocol {hello.protocol}; upgrade {older} and restart it",
                 {"protocol": control.PROTOCOL, "version": __version__},
             )
+        if self._of not in (None, hello.node):
+            raise request_failed(control.NOT_ALLOWED, f"this connection is that of node {self._of}")
         self._hello = hello
+        if hello.node:
+            self._peer.accept_up_to(hop.MOST_REQUESTS)
+            if isinstance(self._channel, LocalChannel):
+                self._channel.widen(OF_A_SERVER)
         return self._greeting(hello)
 
     def _answer_received(self, request: Request) -> object:
         assert self._hello is not None
         return self._questions.answer(request, self._hello)
+
+    def _deliver_received(self, request: Request) -> object:
+        asked, hello, team = msgspec.json.decode(request.params, type=control.Deliver), self._hello, self._inside.team
+        assert hello is not None
+        member = self._member(asked.agent)
+        try:
+            team.injection.schedule.deliver_now(member)
+        except Refused as exc:
+            raise request_failed(INVALID_REQUEST, str(exc)) from exc
+        acts_for = control.ActsFor(principal=member.agent.principal, person=hello.person, via=hello.program)
+        team.note_person("deliver mail", asked.agent, acts_for)
+        return {}
+
+    async def _attach_received(self, request: Request) -> object:
+        asked, hello = msgspec.json.decode(request.params, type=control.Attach), self._hello
+        assert hello is not None
+        if not isinstance(self._channel, LocalChannel):
+            raise request_failed(control.NOT_ALLOWED, "a TUI is attached on the machine of the agent's server")
+        level = Level.WATCH if asked.read_only or hello.view else Level.CONTROL
+        member = self._member(asked.agent)
+        relay, told = await attached(self._peer, self._inside, member, Who(hello.person, hello.program, level))
+        if self._relay is not None:
+            relay.close()
+            raise request_failed(INVALID_REQUEST, f"{control.ATTACH} came twice")
+        self._relay = relay
+        self._channel.widen(OF_A_TUI)
+        relay.when_gone(self._channel.abort)
+        acts_for = control.ActsFor(principal=member.agent.principal, person=hello.person, via=hello.program)
+        self._inside.team.note_person(f"attach ({level})", member.agent.codex_id, acts_for)
+        return told
+
+    def _member(self, codex_id: str) -> Member:
+        """Raises RequestFailed, the same for that of another principal."""
+        for each in self._inside.team.roster:
+            if each.agent.codex_id == codex_id and self._may_see(each.agent.principal):
+                return each
+        raise invalid_params(f"this server runs no agent {codex_id[:100]}")
 
     def _sign_in_received(self, request: Request) -> object:
         asked, hello, pages = msgspec.json.decode(request.params, type=control.SignIn), self._hello, self._inside.pages
@@ -148,7 +234,8 @@ class Connection:
             raise request_failed(control.UNAVAILABLE, "this server serves no dashboard")
         if hello.principal is not None:
             raise request_failed(control.NOT_ALLOWED, f"this connection acts for {hello.principal} only")
-        url, seconds = pages.sign_in(hello.person, view=asked.view or hello.view)
+        view = asked.view or hello.view
+        url, seconds = pages.sign_in(hello.person, view=view, writes_as=asked.writes_as)
         return control.SignInLink(url, seconds)
 
     def _check_allowed(self, request: Request) -> None:
@@ -190,7 +277,3 @@ class Connection:
         session = Session(self._peer, self._inside.tools, self._inside.calls, origin)
         session.client.introduce(mcp.ClientInfo(hello.program, hello.version), {})
         return session
-
-
-async def _no_pace() -> None:
-    """The channel paces: it hands out few messages at a time."""

@@ -22,13 +22,17 @@ from codex_mcp.state.embedded.flock import socket_path
 from codex_mcp.team.agent import Owner
 from codex_mcp.transports.local.channel import Bounds, LocalChannel
 from codex_mcp.transports.local.sockets import listening, remove_socket
+from codex_mcp.transports.websockets.channel import SocketChannel
 from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject
 
 logger = logging.getLogger(__name__)
 
 MOST_CONNECTIONS: Final = 16
-"""A few terminals, a dashboard, and the other servers of the folder."""
+"""A few terminals and a dashboard."""
+
+MOST_SERVERS: Final = 64
+"""Connections of other servers of the folder, besides: each has one, as long as it lives."""
 
 MOST_UNCHECKED: Final = 32
 """Connections that wait for the check of their process; further ones wait in the kernel."""
@@ -91,6 +95,7 @@ class Door:
 
     async def aclose(self) -> None:
         self._closed = True
+        self._remove_socket()  # before anything is waited for: a further signal cancels what follows
         if self._opening is not None:
             await asyncio.wait([self._opening])
         await self._leave()
@@ -98,7 +103,8 @@ class Door:
         self._peers.close()
 
     async def _leave(self) -> None:
-        """Stop listening, remove the socket, close the connections."""
+        """Remove the socket, stop listening, close the connections."""
+        self._remove_socket()
         if self._accepting is not None:
             self._accepting.cancel()
             await asyncio.wait([self._accepting])
@@ -106,9 +112,12 @@ class Door:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-            with contextlib.suppress(OSError):
-                await in_thread(remove_socket, self._path)
         await asyncio.gather(*(connection.aclose() for connection in self._connections))
+
+    def _remove_socket(self) -> None:
+        if self._listener is not None:
+            with contextlib.suppress(OSError):
+                remove_socket(self._path)
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -130,11 +139,15 @@ class Door:
             finally:
                 self._unchecked.release()
             refused = None if why is None else ErrorObject(control.REFUSED_PEER, why)
-            if refused is None and len(self._connections) >= MOST_CONNECTIONS:
+            if refused is None and self._is_full():
                 refused = FULL
             channel = LocalChannel(Bounds(control.MAX_MESSAGE_BYTES, left_out=LEFT_OUT))
             await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, accepted)
             await (self._serve(channel) if refused is None else self._refuse(channel, refused))
+
+    def _is_full(self) -> bool:
+        others = sum(not connection.is_of_server for connection in self._connections)
+        return others >= MOST_CONNECTIONS or len(self._connections) >= MOST_CONNECTIONS + MOST_SERVERS
 
     async def _refuse(self, channel: LocalChannel, refused: ErrorObject) -> None:
         """Say why, once the other end has said something: one that is cut off while it writes would not read it."""
@@ -150,9 +163,21 @@ class Door:
         channel.send(codec.encode_error(None, refused))
         await channel.aclose()
 
-    async def _serve(self, channel: LocalChannel) -> None:
+    @property
+    def node(self) -> str:
+        """Which node of the store this server is; empty if it is none now."""
+        return "" if self._owner is None or self._closed else self._owner.node
+
+    async def serve_far(self, channel: SocketChannel, of: str) -> None:
+        """Serve a server of another machine, which has proved that it is this node."""
+        if self._is_full():
+            channel.abort()
+            return
+        await self._serve(channel, of)
+
+    async def _serve(self, channel: LocalChannel | SocketChannel, of: str | None = None) -> None:
         assert self._owner is not None
-        connection = Connection(channel, self._inside, partial(self._greeting, self._owner))
+        connection = Connection(channel, self._inside, partial(self._greeting, self._owner), of)
         self._connections.add(connection)
         try:
             await connection.run()
@@ -171,4 +196,5 @@ class Door:
             generation=self._inside.threads.supervisor.starts,
             may=[control.READ] if hello.view else [control.READ, control.CONTROL],
             page="" if self._inside.pages is None else self._inside.pages.url,
+            clients=self._inside.tools.callers.seen(hello.principal, time.monotonic()),
         )

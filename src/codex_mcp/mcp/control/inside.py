@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from codex_mcp.base.settings.calls import CallSettings
+    from codex_mcp.base.settings.environments import Environment
+    from codex_mcp.base.settings.groups import Settings
     from codex_mcp.base.settings.team import TeamSettings
     from codex_mcp.mcp.methods import Methods
     from codex_mcp.mcp.pages import Pages
@@ -24,8 +26,20 @@ class Inside(Struct, frozen=True):
     tools: ToolBox
     reading_tools: Collection[str]
     """Names of the tools that change nothing."""
-    calls: CallSettings
-    settings: TeamSettings
+    all_settings: Settings
     team: Team
     threads: Threads
     pages: Pages | None = None
+
+    @property
+    def settings(self) -> TeamSettings:
+        return self.all_settings.team
+
+    @property
+    def calls(self) -> CallSettings:
+        return self.all_settings.calls
+
+    @property
+    def environments(self) -> Mapping[str, Environment]:
+        """Places, besides this machine, where commands of agents can run."""
+        return self.all_settings.core.environments

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from codex_mcp.mcp.control.door import Door
     from codex_mcp.mcp.control.inside import Inside
     from codex_mcp.team.agent import Owner
+    from codex_mcp.transports.websockets.channel import SocketChannel
 
 
 class LateDoor:
@@ -26,6 +27,16 @@ class LateDoor:
 
             self._door = Door(self._inside())
         self._door.open(owner)
+
+    @property
+    def node(self) -> str:
+        """Which node of the store this server is; empty if it is none now."""
+        return "" if self._door is None else self._door.node
+
+    async def serve_far(self, channel: SocketChannel, of: str) -> None:
+        """Serve a server of another machine, which has proved that it is this node."""
+        assert self._door is not None, "it has a node"
+        await self._door.serve_far(channel, of)
 
     async def aclose(self) -> None:
         self._closed = True

@@ -19,7 +19,7 @@ from codex_mcp.wire import features, mcp
 
 if TYPE_CHECKING:
     from codex_mcp.mcp.resources.mailboxes import Mailboxes
-    from codex_mcp.mcp.session import Subscriber
+    from codex_mcp.mcp.subscriber import Subscriber
 
 Body: TypeAlias = Callable[[Exchange, Any], object]
 """Answers a request with these parameters, or returns the coroutine that will."""

@@ -6,35 +6,33 @@ import logging
 import math
 import re
 import time
-from functools import partial
 from typing import Final
 
 import msgspec
 
 from codex_mcp.access.access_control import AccessControl
+from codex_mcp.access.cluster import CONTROL
 from codex_mcp.access.gate import CROSS_SITE, OWN_SITE, Rejected
 from codex_mcp.access.rates import Rates
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint
 from codex_mcp.mcp.http.endpoint import HANG_UP, RETRY_LATER, Refusal, refusal
-from codex_mcp.mcp.http.grants import CLOSED_BY_POLICY, Grants, RevocableSocket
-from codex_mcp.mcp.http.hub import Hub, HubSession
+from codex_mcp.mcp.http.grants import Grants
+from codex_mcp.mcp.http.hops import Hops
+from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.mcp_endpoint import McpEndpoint
 from codex_mcp.mcp.http.metrics import CONTENT_TYPE, Metrics
-from codex_mcp.mcp.http.ws_endpoint import serve_socket
+from codex_mcp.mcp.http.ws_endpoint import accept_socket, serve_socket, socket_rules
 from codex_mcp.mcp.pages import Pages, is_page
 from codex_mcp.transports.http import (
-    CONNECTION,
     JSON,
     TEXT,
-    Connection,
     Disconnected,
     Header,
     HttpExchange,
     Receive,
     Scope,
     Send,
-    header_map,
 )
 
 logger = logging.getLogger(__name__)
@@ -67,20 +65,24 @@ class HttpApp:
         pages: Pages | None = None,
     ) -> None:
         self._hub = hub
+        self._hops: Hops | None = None
         self._pages = pages
         self._access = access
         self._metrics = metrics
         # Without tokens all clients are the same principal, and one would be throttled for what another does.
         self._rates = Rates(0 if access.open_to_all else settings.requests_per_second)
         self.grants = Grants(access)
+        self._rules = socket_rules(settings)
         self._bus = BusEndpoint(hub, settings)
         self._mcp = McpEndpoint(hub, self._bus, settings)
 
+    def admit_servers(self, hops: Hops) -> None:
+        """Other servers of the cluster may connect from now on."""
+        self._hops = hops
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._http(HttpExchange(scope, receive, send))
-        elif scope["type"] == "websocket":
-            await self._socket(scope, receive, send)
+        http = HttpExchange(scope, receive, send)
+        await (self._socket(http) if http.offers_socket else self._http(http))
 
     async def _http(self, http: HttpExchange) -> None:
         began = time.perf_counter()
@@ -130,7 +132,7 @@ class HttpApp:
         if self._access.open_to_all:
             await self._serve(http, verdict.principal)
             return
-        grant = self.grants.hold(headers, verdict, partial(_close, http.connection))
+        grant = self.grants.hold(headers, verdict, http.hang_up)
         try:
             await self._serve(http, verdict.principal)
         finally:
@@ -183,37 +185,37 @@ class HttpApp:
         }
         await http.respond(200, msgspec.json.encode(page), JSON)
 
-    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = header_map(scope["headers"])
-        address: str = scope["client"][0] if scope.get("client") else ""
-        connection: Connection | None = scope.get(CONNECTION)
+    async def _socket(self, http: HttpExchange) -> None:
+        connection = http.connection
         is_refused = connection is not None and await connection.why_refused() is not None
-        verdict = self._access.admit(headers, address)
-        if is_refused or isinstance(verdict, Rejected) or scope["path"] != "/ws":
-            await receive()
-            await send({"type": "websocket.close", "code": CLOSED_BY_POLICY})
+        if http.path == CONTROL and self._hops is not None and not is_refused:
+            await self._hops.serve(http)
             return
-        if connection is not None and not connection.admitted(verdict.principal):
-            await receive()
-            await send({"type": "websocket.close", "code": CLOSED_BY_POLICY, "reason": CROWDED})
+        verdict = self._access.admit(http.headers, http.client)
+        if is_refused or isinstance(verdict, Rejected) or http.path != "/ws":
+            await http.respond(403)
             return
         principal = verdict.principal
-        await self._hub.learn_if_ended(principal, headers.get(SESSION_HEADER))
-
-        def join(session_id: str | None) -> HubSession:
-            return self._bus.session(session_id, principal, address)
-
-        def pace() -> float:
-            return self._rates.taken(principal, time.monotonic())
-
-        if self._access.open_to_all:
-            await serve_socket(scope, receive, send, join, pace)
+        if connection is not None and not connection.admitted(principal):
+            await http.respond(403)
             return
-        socket = RevocableSocket(receive, send, self.grants, headers, verdict)
+        await self._hub.learn_if_ended(principal, http.headers.get(SESSION_HEADER))
+        joined = await accept_socket(
+            http, self._rules, lambda session_id: self._bus.session(session_id, principal, http.client)
+        )
+        if joined is None:
+            return
+        session, socket = joined
+        grant = self.grants.hold(http.headers, verdict, socket.close)
         try:
-            await serve_socket(scope, socket.receive, socket.send, join, pace)
+            await serve_socket(
+                session,
+                socket,
+                lambda: self._rates.taken(principal, time.monotonic()),
+                lambda: self.grants.still_holds(grant),
+            )
         finally:
-            socket.release()
+            self.grants.release(grant)
 
 
 async def _check_peer(http: HttpExchange) -> None:
@@ -228,11 +230,6 @@ def _is_for_people(http: HttpExchange) -> bool:
         return True
     is_typed = http.method == "GET" and http.path == "/" and SESSION_HEADER not in http.headers
     return is_typed and http.headers.get("sec-fetch-dest") == "document" and "authorization" not in http.headers
-
-
-async def _close(connection: Connection | None) -> None:
-    if connection is not None:
-        connection.close()
 
 
 def _address(http: HttpExchange) -> str:

@@ -25,7 +25,7 @@ from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
 from codex_mcp.mcp.http.streams.message_ring import MOST_BYTES
 from codex_mcp.rpc import codec
-from codex_mcp.rpc.channel import Frame, FrameKind
+from codex_mcp.rpc.channel import Frame, FrameKind, Receiving
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
 INBOX: Final = 128
@@ -70,7 +70,7 @@ class Reading(Struct, frozen=True):
     """It has a connection, perhaps again."""
 
 
-class HttpChannel:
+class HttpChannel(Receiving):
     def __init__(
         self,
         session_id: str,

@@ -78,7 +78,8 @@ class HubSession:
         )
         logged_channel = watched(self.channel, "client")
         handlers = Handlers(self._request_received, self._notification_received)
-        self.peer = Peer(logged_channel, handlers, max_requests=MAX_REQUESTS, pace=no_pace)
+        # A slow reader misses events, and does not hold its own requests back.
+        self.peer = Peer(logged_channel, handlers, max_requests=MAX_REQUESTS)
         caller = msgspec.json.encode((principal, session_id)).decode()
         self.principal = principal
         owner = of_session(principal, session_id) if hub.has_private_sessions else principal
@@ -189,6 +190,7 @@ class Hub:
         restored = self._add(principal, session_id, address, is_bus=False)
         info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
         restored.session.client.introduce(info, ticket.capabilities, ticket.revision)
+        restored.session.counts_as(info)
         with about_only(restored.session.subject):
             logger.info("session of %s restored", ticket.client_name)
         return restored
@@ -348,7 +350,3 @@ class Hub:
 def logged(session_id: str) -> str:
     """A session id as the log shows it: whoever knows the id can find its lines, but not the other way round."""
     return sha256(session_id.encode(errors="surrogateescape")).hexdigest()[: 2 * ID_BYTES]
-
-
-async def no_pace() -> None:
-    """A slow reader misses events, and does not hold its own requests back."""

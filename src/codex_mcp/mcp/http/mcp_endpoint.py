@@ -41,7 +41,7 @@ from codex_mcp.mcp.http.endpoint import (
     refusal,
     stream_out,
 )
-from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions, no_pace
+from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.known_clients import takes_priming
@@ -247,7 +247,7 @@ class McpEndpoint:
             return self._hub.methods.handle(session, message, era)
 
         channel = AnswerChannel(request, self._hub.stateless)
-        peer = Peer(watched(channel, "client"), Handlers(on_request, lambda _: None), max_requests=1, pace=no_pace)
+        peer = Peer(watched(channel, "client"), Handlers(on_request, lambda _: None), max_requests=1)
         caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
         session = Session(peer, self._hub.tools, self._hub.calls, SessionOrigin(principal, caller=caller))
         with about_only(session.subject):

@@ -29,6 +29,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.ended_sessions import EndedSessions
+from codex_mcp.mcp.http.hops import Hops
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.mcp.shutdown import Shutdown
@@ -37,7 +38,6 @@ from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.threads import Threads
 from codex_mcp.transports import web_server as web
-from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.first_bytes import start_tls_ourselves
 from codex_mcp.transports.web_limits import WebLimits
 
@@ -48,8 +48,6 @@ def web_server(app: web.Application, settings: HttpSettings, limits: WebLimits |
     return web.web_server(
         app,
         limits or WebLimits(settings.stall_timeout),
-        LimitedSocket,
-        ws_max_size=settings.max_body_bytes,
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
     )
@@ -74,6 +72,8 @@ class HttpServer:
         self._hub.ask_who_administers(access.administers)
         metrics = Metrics(self._hub, self._threads, self._product.measure)
         self._app = HttpApp(self._hub, access, metrics, settings.http, self._product.pages)
+        if self._product.cluster is not None:
+            self._app.admit_servers(Hops(*self._product.cluster))
         self._access = access
         self._tasks = TaskSet()
 
@@ -102,6 +102,8 @@ class HttpServer:
             address = f"{'https' if self._settings.http.tls_cert else 'http'}://{host}:{port}"
             if self._product.pages is not None:
                 self._product.pages.opened(self._access, address)
+                if self._product.join is not None:
+                    self._product.join()
             announce(address)
             await first(serving, signals)
             logger.info("stopping")

@@ -16,6 +16,10 @@ from codex_mcp.mcp.known_clients import EVENTS_CAPABILITY
 
 PURPOSE = "session"
 
+SKEW: Final = 24 * 3600.0
+"""Seconds by which the clock of the server that made a ticket may be ahead of ours: a wrong clock on one machine of a
+cluster must not end sessions."""
+
 LONG: Final = 64
 """Characters of a principal beyond which a ticket contains its hash: the id is sent with every request."""
 
@@ -50,7 +54,7 @@ def written(key: bytes, ticket: SessionTicket) -> str:
 def read(key: bytes, session_id: str, *, principal: str, now: float, lifetime: float) -> SessionTicket | None:
     """The ticket in a session id, if this server signed it, for this principal, and not too long ago."""
     ticket = unseal(key, PURPOSE, session_id, SessionTicket)
-    if ticket is None or ticket.principal != _short(principal) or not 0 <= now - ticket.issued <= lifetime:
+    if ticket is None or ticket.principal != _short(principal) or not -SKEW <= now - ticket.issued <= lifetime:
         return None
     return ticket
 

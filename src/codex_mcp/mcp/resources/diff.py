@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codex_mcp.codex.events.items import MOVED
+from codex_mcp.threads.events.items import MOVED
 from codex_mcp.wire.app.history import StoredThread, StoredTurn, read_items
 from codex_mcp.wire.app.items import FileChange, FileUpdate
 

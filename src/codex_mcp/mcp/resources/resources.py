@@ -41,7 +41,8 @@ from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:
     from codex_mcp.mcp.resources.mailboxes import Mailboxes
-    from codex_mcp.mcp.session import Session, Subscriber
+    from codex_mcp.mcp.session import Session
+    from codex_mcp.mcp.subscriber import Subscriber
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.mcp.resources.uris import ResourceAddress, ThreadView
 from codex_mcp.threads.observers import Observers
 

@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import GoalOrder, When, WhenLimited
+from codex_mcp.mcp.news import WaitMode
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, about, fields_of, read_some, spelled
-from codex_mcp.threads.news import WaitMode
 
 
 class HowToWait(Struct, frozen=True, kw_only=True, rename=spelled):

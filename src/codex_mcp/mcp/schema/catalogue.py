@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments
-from codex_mcp.mcp.schema.fields import Field, fields_of, input_schema, read_arguments
+from codex_mcp.mcp.schema.fields import BadArguments, Field, fields_of, input_schema, read_arguments, read_some
 from codex_mcp.threads.record import Status
 
 ENVIRONMENT: Final = "environment"
@@ -38,6 +38,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Its arguments as values."""
     fields: tuple[Field, ...] = ()
     """The arguments that are listed."""
+    agent: str = ""
+    """Names of the arguments that name the agent whose server answers the call, also if it is another one."""
     output: dict[str, object] | None = None
     """None if its result is only text."""
     unlisted: tuple[Field, ...] = ()
@@ -55,10 +57,20 @@ class Tool(Struct, frozen=True, kw_only=True):
     def accepted(self) -> tuple[Field, ...]:
         return (*self.fields, *self.unlisted) if self.unlisted else self.fields
 
+    def agents_in(self, given: Mapping[str, object]) -> list[str]:
+        """What these arguments call the agent; nothing if they cannot be read, which the tool says by itself."""
+        wanted = self.agent.split()
+        try:
+            found = read_some([field for field in self.accepted if field.name in wanted], _renamed(given))
+        except BadArguments:
+            return []
+        values = (each for value in found.values() for each in (value if isinstance(value, list) else (value,)))
+        return [value for value in values if isinstance(value, str) and value]
+
     def read(self, given: Mapping[str, object]) -> Any:
         """The arguments as values (`takes`). `agent_id` is an older name of codex_id. Raises BadArguments."""
-        if "agent_id" in given and any(field.name == "codex_id" for field in self.accepted):
-            given = {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
+        if any(field.name == "codex_id" for field in self.accepted):
+            given = _renamed(given)
         return msgspec.convert(read_arguments(self.accepted, given), self.takes)
 
     def listed(self) -> dict[str, object]:
@@ -80,6 +92,12 @@ class Tool(Struct, frozen=True, kw_only=True):
             return {"readOnlyHint": True} if self.read_only else {}
         hints = {"readOnlyHint": self.read_only, "openWorldHint": not self.read_only, **self.hints}
         return {"title": self.title, **hints}
+
+
+def _renamed(given: Mapping[str, object]) -> Mapping[str, object]:
+    if "agent_id" not in given:
+        return given
+    return {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
 
 
 def with_environments(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from codex_mcp.base.printable import json_escaped
 from codex_mcp.base.timestamps import format_timestamp
-from codex_mcp.mail.delivery.envelope import escaped
 from codex_mcp.mail.store_types import Delivered
-from codex_mcp.mcp.schema.results import Result, written
+from codex_mcp.mcp.schema.results import ToolResult, written
 
 if TYPE_CHECKING:
     from codex_mcp.mail.message import Message
@@ -41,8 +41,8 @@ def _row(message: Message) -> dict[str, object]:
 
 def in_words(data: Mapping[str, object]) -> str:
     """One line in which no sender can begin another, or hide characters."""
-    return escaped(json.dumps(data, ensure_ascii=False))
+    return json_escaped(json.dumps(data, ensure_ascii=False))
 
 
-def mail_result(data: Mapping[str, object]) -> Result:
+def mail_result(data: Mapping[str, object]) -> ToolResult:
     return written(in_words(data), data=data)

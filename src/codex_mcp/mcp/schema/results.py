@@ -10,20 +10,46 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
+from codex_mcp.base.printable import foreign
 from codex_mcp.codex.facts import FileChange
 from codex_mcp.mcp.known_clients import Shows
+from codex_mcp.mcp.news import NewsKind
 from codex_mcp.mcp.schema.answer_size import SHORT, WHOLE, Part, Reader, beginning, part_of
-from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
-Result = dict[str, object]
+Block: TypeAlias = Mapping[str, object]
+"""A part of the content, as MCP writes it."""
 
-FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed"}
+
+class ToolResult(Struct, frozen=True, omit_defaults=True):
+    """What a tool answers, as it is sent."""
+
+    content: Sequence[Block]
+    data: Mapping[str, object] | None = field(name="structuredContent", default=None)
+    is_error: bool = field(name="isError", default=False)
+    meta: Mapping[str, object] | None = field(name="_meta", default=None)
+
+    @property
+    def status(self) -> str:
+        """That of its turn, or of what it is about; empty without one."""
+        return str((self.data or {}).get("status", ""))
+
+    def fields(self) -> dict[str, object]:
+        """The same, to be sent with more fields."""
+        pairs = zip(self.__struct_encode_fields__, astuple(self), strict=True)
+        return {name: value for name, value in pairs if value not in (None, False)}
+
+
+Result: TypeAlias = ToolResult | dict[str, object]
+"""What a call is answered: its result, or what MCP has in place of one: questions, a task, a look at a wait."""
+
+FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed", NewsKind.PERSON: "people"}
 """The fields of a `codex_wait` result for news that is not a turn."""
 
 STILL_RUNNING: Final = (
@@ -52,6 +78,9 @@ ELSEWHERE: Final = (
     "{beginning}\n[… The answer has {total} characters; all that was sent is in `{place}` of this result.]"
 )
 IN_THE_TEXT: Final = "[in the text of this result]"
+AT_WORK: Final = "Still working: {activity}, {seconds:.0f} s"
+LONGEST_ACTIVITY: Final = 80
+"""Characters of what an agent does. A lead reads this line of each of its agents whenever one of them has news."""
 
 
 class GoesOn(StrEnum):
@@ -63,20 +92,21 @@ class GoesOn(StrEnum):
     OTHER_SERVER = "another server runs the agent now; it can be continued there"
 
 
-def written(*texts: str, data: Mapping[str, object] | None = None, links: Sequence[Result] = ()) -> Result:
+def written(
+    *texts: str, data: Mapping[str, object] | None = None, links: Sequence[Block] = (), is_error: bool = False
+) -> ToolResult:
     """A result: its text, the same as data, and links to resources."""
-    content = [*map(text_block, texts), *links]
-    return {"content": content} if data is None else {"content": content, "structuredContent": dict(data)}
+    return ToolResult([*map(text_block, texts), *links], None if data is None else dict(data), is_error)
 
 
-def refused(text: str) -> Result:
-    return {**written(text), "isError": True}
+def refused(text: str) -> ToolResult:
+    return written(text, is_error=True)
 
 
-def refused_in_thread(text: str, thread_id: str, reader: Reader = WHOLE) -> Result:
-    turn: Result = {"threadId": thread_id, "content": text, "status": Status.FAILED}
+def refused_in_thread(text: str, thread_id: str, reader: Reader = WHOLE) -> ToolResult:
+    turn: dict[str, object] = {"threadId": thread_id, "content": text, "status": Status.FAILED}
     structured, words = _placed(turn, reader.for_error)
-    return {**written(words, data=structured), "isError": True}
+    return written(words, data=structured, is_error=True)
 
 
 def turn_result(
@@ -86,7 +116,7 @@ def turn_result(
     *,
     goes_on: GoesOn = GoesOn.REPLY,
     reader: Reader = WHOLE,
-) -> Result:
+) -> ToolResult:
     """The result of `codex` and `codex-reply`; `names` are more fields about the thread."""
     turn = described(outcome, names, asks, reader)
     is_error = outcome.status in (Status.FAILED, Status.INTERRUPTED)
@@ -100,22 +130,22 @@ def turn_result(
         name = f"codex_id: {turn['codex_id']}, " if "codex_id" in turn else ""
         told = f"{name}threadId: {outcome.thread_id} ({goes_on})"
         blocks = [words, told] if reader.is_json and not is_error else [f"{words}\n\n{told}".lstrip("\n")]
-    result = written(*blocks, data=structured, links=_links([turn], reader))
-    return {**result, "isError": True} if is_error else result
+    return written(*blocks, data=structured, links=_links([turn], reader), is_error=is_error)
 
 
 class WaitReport(Struct, frozen=True):
-    """The contents of a `codex_wait` result; turns are in the form of `described`."""
+    """The contents of a `codex_wait` result; ended turns are in the form of `described`."""
 
     finished: Sequence[dict[str, object]] = ()
     running: Sequence[dict[str, object]] = ()
+    """Those that ask in the form of `described`, the others of `at_work`."""
     unchanged: Sequence[tuple[dict[str, object], GoesOn]] = ()
     """Ended turns whose answers were returned before, and how their conversations can be continued."""
     facts: Sequence[tuple[NewsKind, dict[str, object]]] = ()
     """Agents that were paused or closed; `content` has it in words."""
 
 
-def wait_result(report: WaitReport, reader: Reader = WHOLE) -> Result:
+def wait_result(report: WaitReport, reader: Reader = WHOLE) -> ToolResult:
     """The result of `codex_wait`. Unchanged turns are listed only if there is no news."""
     finished = [_placed(turn, reader) for turn in report.finished]
     running = [_placed(turn, reader) for turn in report.running]
@@ -155,7 +185,7 @@ def _total(turn: Mapping[str, object], answer: str) -> object:
     return part["chars"] if isinstance(part, Mapping) else len(answer)
 
 
-def _links(turns: Iterable[Mapping[str, object]], reader: Reader) -> list[Result]:
+def _links(turns: Iterable[Mapping[str, object]], reader: Reader) -> list[Block]:
     """Links to the rest of answers that were cut."""
     parts = [(turn["threadId"], turn.get("part")) for turn in turns] if reader.takes_links else []
     return [
@@ -208,6 +238,13 @@ def described(
     if outcome.files or outcome.status in (Status.RUNNING, Status.COMPLETED):  # else its files were not looked at
         described["filesChanged"] = [_file(change) for change in outcome.files]
     return described
+
+
+def at_work(outcome: Outcome, names: Mapping[str, object]) -> dict[str, object]:
+    """A running turn for somebody who waits: one line about what it does."""
+    doing = AT_WORK.format(activity=foreign(outcome.activity, LONGEST_ACTIVITY), seconds=outcome.seconds)
+    told: dict[str, object] = {**names, "threadId": outcome.thread_id, "status": outcome.status, "content": doing}
+    return {**told, "warnings": list(outcome.warnings)} if outcome.warnings else told
 
 
 def _file(change: FileChange) -> dict[str, object]:

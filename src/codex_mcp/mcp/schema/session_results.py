@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import Field
-from codex_mcp.mcp.schema.results import Result, text_block, written
+from codex_mcp.mcp.schema.results import Result, ToolResult, text_block, written
 from codex_mcp.sessions.session import NamedSession, Resumed
 from codex_mcp.threads.record import Status
 
 NONE: Final = "No active sessions"
 
 
-def sessions_result(sessions: Sequence[NamedSession]) -> Result:
+def sessions_result(sessions: Sequence[NamedSession]) -> ToolResult:
     """The text is JSON, as that of the npm package codex-mcp-server. `lastAccessedAt` is its name of `lastUsedAt`."""
     structured = [
         {
@@ -34,7 +36,7 @@ def sessions_result(sessions: Sequence[NamedSession]) -> Result:
     return written(text, data={"sessions": structured})
 
 
-def help_result(tools: Sequence[Tool], version: str) -> Result:
+def help_result(tools: Sequence[Tool], version: str) -> ToolResult:
     lines = [f"codex-mcp {version}: Codex coding agents as MCP tools."]
     for tool in tools:
         lines.append(f"\n{tool.name}: {tool.description}")
@@ -48,29 +50,24 @@ def _name(field: Field) -> str:
 
 def with_warning(result: Result, warning: str) -> Result:
     """A turn's result with one more warning, in its text and its structured content."""
-    structured = result.get("structuredContent")
-    if not isinstance(structured, dict):
+    if not isinstance(result, ToolResult) or result.data is None:
         return result
-    more = {**structured, "warnings": [*structured.get("warnings", ()), warning]}
-    block = text_block(f"Warning: {warning}")
-    content = result.get("content")
-    return {**result, "content": [*(content if isinstance(content, list) else []), block], "structuredContent": more}
+    before = result.data.get("warnings", ())
+    assert isinstance(before, Sequence)
+    content = [*result.content, text_block(f"Warning: {warning}")]
+    return replace(result, content=content, data={**result.data, "warnings": [*before, warning]})
 
 
 def with_path(result: Result, resumed: Resumed) -> Result:
     """A turn's result that says how this call came by its thread; a later call may have come by it another way."""
-    structured = result.get("structuredContent")
-    if not isinstance(structured, dict) or "session" not in structured:
+    session = (result.data or {}).get("session") if isinstance(result, ToolResult) else None
+    if not isinstance(result, ToolResult) or not isinstance(session, Mapping):
         return result
-    return {**result, "structuredContent": {**structured, "session": {**structured["session"], "resumed": resumed}}}
+    return replace(result, data={**(result.data or {}), "session": {**session, "resumed": resumed}})
 
 
 def with_text_for_silence(result: Result, text: str) -> Result:
     """A turn's result; if the turn succeeded and its agent said nothing, the text says so."""
-    structured = result.get("structuredContent")
-    is_done = isinstance(structured, dict) and structured.get("status") == Status.COMPLETED
-    if not is_done or not isinstance(structured, dict) or structured.get("content"):
+    if not isinstance(result, ToolResult) or result.status != Status.COMPLETED or (result.data or {}).get("content"):
         return result
-    content = result.get("content")
-    rest = [block for block in content if block != text_block("")] if isinstance(content, list) else []
-    return {**result, "content": [text_block(text), *rest]}
+    return replace(result, content=[text_block(text), *(each for each in result.content if each != text_block(""))])

@@ -21,7 +21,7 @@ from msgspec import Struct
 from codex_mcp.access.seal import seal, unseal
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.answer_size import WHOLE, Reader
-from codex_mcp.mcp.schema.results import GoesOn, Result
+from codex_mcp.mcp.schema.results import GoesOn
 from codex_mcp.threads.record import Outcome, Status
 
 PURPOSE: Final = "task"
@@ -59,7 +59,7 @@ def task_name(key: bytes, text: str, principal: str) -> TaskName | None:
     return name if name is not None and name.principal == principal else None
 
 
-def created_task(key: bytes, name: TaskName, outcome: Outcome, kept: float) -> Result:
+def created_task(key: bytes, name: TaskName, outcome: Outcome, kept: float) -> dict[str, object]:
     """The result of a call whose turn goes on as a task; `kept` is how long its outcome can be fetched, in seconds."""
     return {"resultType": "task", **_task(task_id(key, name), "working", name.created, outcome, kept)}
 
@@ -72,7 +72,7 @@ def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> di
             return {**task, "inputRequests": news.asks}
         case "completed":
             result = results.turn_result(news.outcome, news.names, goes_on=news.goes_on, reader=news.reader)
-            return {**task, "result": {"resultType": "complete", **result}}
+            return {**task, "result": {"resultType": "complete", **result.fields()}}
         case _:
             return task
 

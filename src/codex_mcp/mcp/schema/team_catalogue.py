@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from codex_mcp.base.identity import is_identity
 from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.codex.core import When
+from codex_mcp.mcp.news import WaitMode
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.arguments import POLICIES, CodexArguments, ReplyArguments, WaitArguments
 from codex_mcp.mcp.schema.catalogue import ON_ITS_OWN, SESSIONS, WRAPPERS, Tool, arguments, output
@@ -21,9 +22,11 @@ from codex_mcp.mcp.schema.mail_catalogue import MAIL_TOOLS
 from codex_mcp.mcp.schema.review import OtherName, TeamReviewArguments
 from codex_mcp.mcp.schema.session_catalogue import OWN_TOOLS
 from codex_mcp.team.agent import Agent
-from codex_mcp.threads.news import WaitMode
 
 ROWS: Final = 50
+
+AGENT: Final = "id codex_id identity threadId conversationId"
+"""The arguments that name an agent."""
 
 AgentName: TypeAlias = Annotated[str | None, about("codex_id or identity.")]
 Background: TypeAlias = Annotated[bool, about("Return at once.")]
@@ -155,6 +158,7 @@ CODEX: Final = replace(
         f"output-schema wait-seconds events {SESSIONS} {WRAPPERS} {ON_ITS_OWN}",
     ),
     output=TEAM_TURN_OUTPUT,
+    agent="codex_id fork_from",
 )
 CODEX_REPLY: Final = replace(
     catalogue.CODEX_REPLY,
@@ -166,11 +170,13 @@ CODEX_REPLY: Final = replace(
         "wait-seconds events",
     ),
     output=TEAM_TURN_OUTPUT,
+    agent=AGENT,
 )
 CODEX_WAIT: Final = replace(
     catalogue.CODEX_WAIT,
     description="Wait for news of agents: answers, questions, pauses, closes.",
     **arguments(TeamWaitArguments, "ids mode timeout-seconds again offset", "threadIds id codex_id identity threadId"),
+    agent=f"ids threadIds {AGENT}",
 )
 CODEX_THREADS: Final = Tool(
     name="codex_threads",
@@ -189,6 +195,7 @@ CODEX_CLOSE: Final = Tool(
     name="codex_close",
     description="Stop an agent and free its name. `codex` with its codex_id resumes it.",
     **arguments(AgentArguments, "id"),
+    agent=AGENT,
     output=output(codex_id="string", status="string"),
     audits=True,
     read_only=False,
@@ -197,6 +204,7 @@ CODEX_INTERRUPT: Final = Tool(
     name="codex_interrupt",
     description="Stop what an agent does now. It stays, and so do the prompts that wait for it.",
     **arguments(AgentArguments, "id"),
+    agent=AGENT,
     output=output(codex_id="string", status="string"),
     audits=True,
     read_only=False,
@@ -209,6 +217,7 @@ CODEX_REVIEW: Final = Tool(
         "id cwd target of background",
         "codex_id identity threadId base commit prompt model wait-seconds",
     ),
+    agent=AGENT,
     output=output(findings="array", content="string"),
     read_only=True,
 )
@@ -216,6 +225,7 @@ CODEX_DIFF: Final = Tool(
     name="codex_diff",
     description="Show what an agent changed, as a unified diff.",
     **arguments(DiffArguments, "id of stat"),
+    agent=AGENT,
     read_only=True,
 )
 CODEX_APPROVALS: Final = Tool(

@@ -13,11 +13,11 @@ from codex_mcp.base.printable import are_waiting, counted, one_line
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.git.worktree import Left
 from codex_mcp.mcp.asking.elicitation import form_of, message_for, title_of
-from codex_mcp.mcp.schema.results import Result, described, refused, written
+from codex_mcp.mcp.schema.results import ToolResult, described, refused, written
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.answers import takes_content, words_of
-from codex_mcp.threads.questions.approvals import offered
+from codex_mcp.threads.questions.approvals import choices, offered
 from codex_mcp.threads.questions.decisions import Decision, NetworkRuled, RuleApproved, word_for
 from codex_mcp.threads.questions.questions import Question, ServerQuestion
 from codex_mcp.threads.record import Outcome, Status, Stopped
@@ -62,7 +62,7 @@ class OpenApproval(Struct, frozen=True):
         question = self.question
         if isinstance(question, ServerQuestion) and question.url:
             return {"url": question.url}
-        return {"form": form_of(question)["requestedSchema"]} if takes_content(question) else {}
+        return {"form": form_of(question, choices(question))["requestedSchema"]} if takes_content(question) else {}
 
 
 def describe_question(agent: Agent, question: Question) -> dict[str, object]:
@@ -79,13 +79,13 @@ class Answered(Struct, frozen=True):
     names: Mapping[str, object]
 
 
-def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
+def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> ToolResult:
     """A refusal with its reason as data; `asks` are the agent's open questions, if they are the cause."""
     meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
-    return {**refused("\n\n".join([str(refusal), *asks])), "_meta": meta}
+    return replace(refused("\n\n".join([str(refusal), *asks])), meta=meta)
 
 
-def threads_result(agents: Sequence[Agent], limit: int, own: OwnWork | None = None) -> Result:
+def threads_result(agents: Sequence[Agent], limit: int, own: OwnWork | None = None) -> ToolResult:
     """The list of agents; `own` is what Codex does by itself, for those that have any."""
     own = own or {}
     shown = sorted(agents, key=lambda agent: agent.last_active, reverse=True)[:limit]
@@ -136,7 +136,7 @@ def _owner(owner: Owner) -> dict[str, object]:
     return {"pid": owner.pid, "host": owner.host}
 
 
-def status_result(status: Mapping[str, object]) -> Result:
+def status_result(status: Mapping[str, object]) -> ToolResult:
     """The status; its text is a sentence, and a table of the agents that run."""
     core, threads = _map(status.get("core")), _map(status.get("threads"))
     runs = f"Codex {core.get('version')} runs" if core.get("alive") else "Codex does not run; the next call starts it"
@@ -172,7 +172,7 @@ def _map(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def close_result(agent: Agent, how: str, left: Left | None = None) -> Result:
+def close_result(agent: Agent, how: str, left: Left | None = None) -> ToolResult:
     text = f"Agent {agent.identity} ({agent.codex_id}) is {how.replace('_', ' ')}."
     structured: dict[str, object] = {"closed": True, **names_of(agent), "status": how}
     if left is None:
@@ -195,7 +195,7 @@ def close_result(agent: Agent, how: str, left: Left | None = None) -> Result:
     return _result(structured, [text, f"{kept}; {folder}."])
 
 
-def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stopped) -> Result:
+def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stopped) -> ToolResult:
     """The result of `codex_interrupt`: the turn that was stopped, with what was said in it."""
     name = f"{agent.identity} ({agent.codex_id})"
     if outcome.status is Status.INTERRUPTED:
@@ -211,7 +211,7 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stop
     return _result(described(outcome, {**names_of(agent), **({"stopped": stopped} if stopped else {})}), lines)
 
 
-def quiet_result(agent: Agent, besides: Stopped) -> Result:
+def quiet_result(agent: Agent, besides: Stopped) -> ToolResult:
     """The result of `codex_interrupt` if only that ran which Codex had begun by itself."""
     stopped = _besides(besides)
     lines = [f"Agent {agent.identity} ({agent.codex_id}) ran no turn of a caller.", *stopped]
@@ -226,14 +226,14 @@ def _besides(stopped: Stopped) -> list[str]:
     return [*goals, also] if stopped.turns else goals
 
 
-def stopped_result(outcome: Outcome) -> Result:
+def stopped_result(outcome: Outcome) -> ToolResult:
     """The result of `codex_interrupt` for the thread of a review."""
     stopped = outcome.status is Status.INTERRUPTED
     text = f"The review was stopped after {outcome.seconds:.0f} s." if stopped else "The review had just ended."
     return _result(described(outcome), [text, *([outcome.content] if outcome.content else [])])
 
 
-def idle_result(agent: Agent) -> Result:
+def idle_result(agent: Agent) -> ToolResult:
     status, says = ("closed", "is closed") if agent.is_closed else ("idle", "runs no turn")
     text = f"Agent {agent.identity} ({agent.codex_id}) {says}; nothing was stopped."
     return _result({**names_of(agent), "threadId": agent.thread_id, "status": status, "content": text}, [text])
@@ -241,7 +241,7 @@ def idle_result(agent: Agent) -> Result:
 
 def approvals_result(
     approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: Answered | None = None
-) -> Result:
+) -> ToolResult:
     rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
     structured: dict[str, object] = {"approvals": rows}
     lines = [listed_question(row) for row in rows]
@@ -305,5 +305,5 @@ def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
     }
 
 
-def _result(structured: Mapping[str, object], lines: Iterable[str]) -> Result:
+def _result(structured: Mapping[str, object], lines: Iterable[str]) -> ToolResult:
     return written("\n".join(lines), data=structured)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from codex_mcp.base.errors import Refused
@@ -28,6 +28,7 @@ from codex_mcp.threads.questions.answers import NOT_DECIDED, Given, decision_in
 from codex_mcp.threads.questions.board import Answer, Entry, Verdict, Via, closing, turn_of
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
 
 LISTS: Final = "codex_approvals without arguments lists those that are."
 OTHERS: Final = LISTS[0].upper() + LISTS[1:]
@@ -49,23 +50,16 @@ class ApprovalTools:
         """How many questions are listed."""
         return len(self._listed(principal))
 
-    def of_thread(self, thread_id: str) -> list[OpenApproval]:
-        """The listed questions of a thread."""
-        thread = self._threads.open_thread(thread_id)
-        return [] if thread is None else self._of(thread)
-
-    def asks(self, thread_id: str) -> list[str]:
-        """The open questions of a thread in words, each with how to answer it."""
-        thread = self._threads.open_thread(thread_id)
-        if thread is None:
-            return []
-        approvals = self._of(thread)
+    def of(self, thread: Thread, turns: Sequence[Turn]) -> tuple[list[dict[str, object]], list[str]]:
+        """The listed questions of these turns, and all their open ones in words, each with how to answer it."""
+        approvals = self._of(thread, turns)
         listed = [approval.question for approval in approvals]
-        asked = [question for turn in thread.unfinished() for question in turn.parked.asked if question not in listed]
-        return [listed_question(approval.described()) for approval in approvals] + [*map(client_question, asked)]
+        asked = [question for turn in turns for question in turn.parked.asked if question not in listed]
+        described = [approval.described() for approval in approvals]
+        return described, [*map(listed_question, described), *map(client_question, asked)]
 
-    def _of(self, thread: Thread) -> list[OpenApproval]:
-        listed = [question for turn in thread.unfinished() for question in turn.parked.open.values()]
+    def _of(self, thread: Thread, turns: Sequence[Turn]) -> list[OpenApproval]:
+        listed = [question for turn in turns for question in turn.parked.open.values()]
         names = self._names(thread) if listed else {}
         return [OpenApproval(names, question) for question in listed]
 
@@ -78,7 +72,7 @@ class ApprovalTools:
         return {"threadId": thread.id, **named}
 
     def _listed(self, principal: str) -> list[OpenApproval]:
-        return [approval for thread in self._threads.of(principal) for approval in self._of(thread)]
+        return [each for thread in self._threads.of(principal) for each in self._of(thread, thread.unfinished())]
 
     async def _codex_approvals(self, call: Call, arguments: ApprovalsArguments) -> Result:
         if arguments.id is None:
@@ -96,13 +90,16 @@ class ApprovalTools:
 
     async def _answered_elsewhere(self, call: Call, arguments: ApprovalsArguments, asked: AskedElsewhere) -> Result:
         """The server that runs the agent decides; to it, we are a client of this call's principal."""
-        from codex_mcp.control.failures import CannotReach  # noqa: PLC0415  few calls need these
+        from codex_mcp.control.failures import CannotReach, Why  # noqa: PLC0415  few calls need these
         from codex_mcp.mcp.control.elsewhere import given_elsewhere  # noqa: PLC0415  see above
 
         given = Given(arguments.decision, arguments.reason, arguments.content)
         try:
             verdict = await given_elsewhere(self._team.state_dir, asked, given, call.principal, call.client_name)
         except CannotReach as exc:
+            node = await self._team.directory.living_owner(asked.agent) if exc.why is Why.ENDED else None
+            if node is not None:  # not in our folder, but on another machine, to which the whole call is passed on
+                raise refusals.owned_elsewhere(asked.agent, node) from exc
             raise refusals.asked_elsewhere(asked, str(exc)) from exc
         if not verdict.used:
             raise BadArguments(f"No question {asked.id} is open any more. {verdict.sentence} {OTHERS}")
@@ -115,7 +112,8 @@ class ApprovalTools:
             told = closing(entry.receipt, self._threads.board.now())
             raise BadArguments(f"No question {entry.id} is open any more. {told} {OTHERS}")
         thread = next((each for each in self._threads.of(call.principal) if each.turn_named(turn_of(entry.id))), None)
-        if thread is None or all(each.question.id != entry.id for each in self._of(thread)):  # its client is asked
+        # One that is not listed is asked of its client.
+        if thread is None or entry.id not in {each.question.id for each in self._of(thread, thread.unfinished())}:
             raise BadArguments(f"No question {entry.id} is open; {LISTS}")
         try:
             decision = decision_in(entry.question, Given(arguments.decision, arguments.reason, arguments.content))

@@ -10,8 +10,7 @@ from codex_mcp.base.logs import stay_about
 from codex_mcp.base.printable import are_waiting
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound, plain_id
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import BadThreadId, CoreError, Event, ThreadNotFound, plain_id
 from codex_mcp.mcp.asking.elicitation import client_question, fetched_question
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Said
@@ -23,8 +22,8 @@ from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Bodies, Json, Tools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn, reply_turn
-from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueFull
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class CodexTools:
         self._threads = threads
         self._settings = settings
         self._listed = listed
-        self._follower = Follower(threads, settings.calls, key, self.says)
+        self.follower = Follower(threads, settings.calls, key, self.says)
         self._stored = StoredAnswers(threads)
         self._sessions_used: SessionTools | None = None
 
@@ -55,7 +54,7 @@ class CodexTools:
         at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
         return Tools(
             {tool.name: (tool, body) for tool, body in bodies},
-            self._follower,
+            self.follower,
             self._threads.supervisor.warm_up,
             at_once,
         )
@@ -65,7 +64,7 @@ class CodexTools:
         if self._sessions_used is None:
             from codex_mcp.mcp.tools.session_tools import SessionTools  # noqa: PLC0415  few servers need it at the start
 
-            self._sessions_used = SessionTools(self._threads, self._settings, self._follower, self._listed)
+            self._sessions_used = SessionTools(self._threads, self._settings, self.follower, self._listed)
         return self._sessions_used
 
     def says(self, thread_id: str) -> Said:
@@ -75,7 +74,7 @@ class CodexTools:
         if thread is None:
             return Said(names, [], GoesOn.REPLY, warns)
         goes_on = GoesOn.NEW_THREAD if thread.gone else GoesOn.REPLY
-        return Said({**names, **thread.own.described()}, _asks(thread), goes_on, warns)
+        return Said({**names, **thread.own.described()}, _asks(thread.unfinished()), goes_on, warns)
 
     async def aclose(self) -> None:
         if self._sessions_used is not None:
@@ -90,20 +89,20 @@ class CodexTools:
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
             thread = await self._threads.start(new.spec, call.principal)
+        call.send_events(arguments.events)
         stay_about(call.subject._replace(thread=thread.id))
         logger.info("thread started in %s", thread.cwd)
-        call.send_events(arguments.events)
         turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         turn.record.warn(warnings)
         for warning in new.warnings:
             call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
-        return await self._follower.follow(call, thread, turn, arguments)
+        return await self.follower.follow(call, thread, turn, arguments)
 
     async def _codex_reply(self, call: Call, arguments: ReplyArguments) -> Result:
         thread_id = arguments.thread
         if thread_id is None:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
-        reader = self._follower.reader(call)
+        reader = self.follower.reader(call)
         try:
             async with call.opening():
                 thread = await self._threads.find(thread_id, call.principal)
@@ -120,10 +119,10 @@ class CodexTools:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:
             text = f"Thread {thread.id} is busy and {are_waiting(exc.limit)} already; wait for one to end."
-            return results.refused_in_thread("\n\n".join([text, *_asks(thread)]), thread.id, reader)
+            return results.refused_in_thread("\n\n".join([text, *_asks(thread.unfinished())]), thread.id, reader)
         if self._sessions_used is not None:
             self._sessions_used.continued(thread.id)
-        return await self._follower.follow(call, thread, turn, arguments)
+        return await self.follower.follow(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, arguments: WaitArguments) -> Result:
         asked = arguments.thread_ids
@@ -131,7 +130,7 @@ class CodexTools:
         if asked is not None:
             view = await self._find_named(call, [plain_id(each) for each in asked])
         wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.wait(call, wait, arguments.offset)
+        return await self.follower.wait(call, wait, arguments.offset)
 
     def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
         """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""
@@ -155,7 +154,6 @@ class CodexTools:
         return NamedThreads(self._threads, call, known, stored)
 
 
-def _asks(thread: Thread) -> list[str]:
-    turns = thread.unfinished()
+def _asks(turns: Sequence[Turn]) -> list[str]:
     asked = [client_question(question) for turn in turns for question in turn.parked.asked]
     return asked + [fetched_question(question) for turn in turns for question in turn.parked.open.values()]

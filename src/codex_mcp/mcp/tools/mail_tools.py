@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.message import Outgoing
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema import mail_results as results
 from codex_mcp.mcp.schema.catalogue import Tool

@@ -24,6 +24,7 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 if TYPE_CHECKING:
+    from codex_mcp.access.cluster import Cluster
     from codex_mcp.mcp.control.late import LateDoor
     from codex_mcp.mcp.pages import Pages
     from codex_mcp.mcp.tools.team_tools import TeamTools
@@ -56,6 +57,10 @@ class Product(Struct, frozen=True):
     """What a team's agents do, for the metrics."""
     pages: Pages | None = None
     """Its dashboard."""
+    cluster: tuple[bytes, LateDoor] | None = None
+    """The key of its cluster, and where other servers of it are served."""
+    join: Callable[[], None] | None = None
+    """Begin to join the state folder, before a client has called: then people find its pages."""
 
 
 class Outside(Struct, frozen=True):
@@ -65,6 +70,8 @@ class Outside(Struct, frozen=True):
     """Around every request."""
     pages: Pages | None = None
     """Its dashboard."""
+    cluster: Cluster | None = None
+    """That it belongs to."""
 
 
 ALONE: Final = Outside()
@@ -84,7 +91,7 @@ def plain_product(threads: Threads, settings: Settings, key: bytes, around: Arou
     listed = _plain_tools(settings.sessions.tools)
     tools = CodexTools(threads, settings, key, listed)
     late = features.LateFeatures(threads, settings)
-    tasks = Tasks(threads, settings.calls, key, tools.says)
+    tasks = Tasks(threads, settings.calls, key, tools.follower)
     shown = listing(_listed(listed, settings))
     table = _table(threads, settings, tasks, late, has_team=False) | {"tools/list": shown}
     stateless = settings.calls.protocol is not Protocol.LEGACY
@@ -134,24 +141,25 @@ def team_product(
     from codex_mcp.team.team import Team, TeamSetup  # noqa: PLC0415
 
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
-        patience = settings.calls.approval_timeout
         door = LateDoor(lambda: inside)
-        setup = TeamSetup(open_store, describe_question, mail, resume, AGENT_TOOLS, patience, door.joined)
-        team = Team(settings.team, threads, setup)
+        agents = (AGENT_TOOLS, settings.calls.approval_timeout, door.joined, outside.cluster)
+        team = Team(settings.team, threads, TeamSetup(open_store, describe_question, mail, resume, *agents))
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings, team)
         purposes = {name: role.purpose for name, role in roles.items()}
         offered = _listed(team_tools(settings.sessions.tools, purposes), settings)
-        tasks = Tasks(threads, settings.calls, key, tools.says)
-        table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listing(offered)}
+        tasks = Tasks(threads, settings.calls, key, tools.follower)
+        own = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listing(offered)}
+        table = own | tools.forwarding.around(own)
         stateless = settings.calls.protocol is not Protocol.LEGACY
-        told = team_instructions(settings.sessions.tools)
-        methods = Methods(table, CAPABILITIES, stateless, outside.around, told, late.logged)
+        words = team_instructions(settings.sessions.tools)
+        methods = Methods(table, CAPABILITIES, stateless, outside.around, words, late.logged)
         box = tools.tools()
         reading = {tool.name for tool in offered if tool.read_only}
-        inside = Inside(methods, box, reading, settings.calls, settings.team, team, threads, outside.pages)
-
+        inside = Inside(methods, box, reading, settings, team, threads, outside.pages)
         close = partial(_close, door, tools)
-        return Product(methods, box, close, team.note_refused, LONGEST_GRACE, team.measured, outside.pages)
+        cluster = None if outside.cluster is None else (outside.cluster.key, door)
+        served = (methods, box, close, team.note_refused, LONGEST_GRACE)
+        return Product(*served, team.measured, outside.pages, cluster, team.session.open_soon)
 
     return make

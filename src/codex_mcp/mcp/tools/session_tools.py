@@ -16,8 +16,7 @@ from codex_mcp.base.printable import are_waiting
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import ThreadSpec, TurnSpec
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event, ThreadSpec, TurnSpec
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema import results

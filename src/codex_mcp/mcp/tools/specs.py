@@ -15,14 +15,13 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.config.overrides import tool_layer
 from codex_mcp.codex.config.profiles import read_thread_config
-from codex_mcp.codex.core import LONGEST_IMAGE, ThreadSpec, TurnSpec, When
+from codex_mcp.codex.core import ThreadSpec, TurnSpec, When
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.images import checked_image
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, TurnArguments
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 
 CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
-
-URL_SCHEMES: Final = ("http:", "https:", "data:")
 
 
 Started = TypeVar("Started", bound=CodexArguments)
@@ -75,7 +74,7 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
     """The turn that a call asks for. Raises Refused."""
     return TurnSpec(
         prompt=arguments.prompt,
-        images=tuple(_image(image, cwd) for image in arguments.images),
+        images=tuple(checked_image(image, cwd) for image in arguments.images),
         output_schema=arguments.output_schema,
         goal=arguments.goal_order,
         when_limited=arguments.when_limited,
@@ -133,18 +132,3 @@ def _folder(cwd: str | None) -> str:
     if not os.path.isdir(folder):
         raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` is not a folder ({folder}); make it first, or name another")
     return folder
-
-
-def _image(image: str, cwd: str) -> str:
-    if image.startswith(URL_SCHEMES):
-        return image
-    path = os.path.join(cwd, image)
-    if not os.path.isfile(path):
-        raise Refused(f"cannot read the image `{image}`: {path} is no file; give a path or an http, https or data URL")
-    if not os.access(path, os.R_OK):
-        raise Refused(
-            f"cannot read the image `{image}`: {path} is not readable for this server; change its permissions"
-        )
-    if os.path.getsize(path) > LONGEST_IMAGE:
-        raise Refused(f"cannot read the image `{image}`: {path} is longer than {LONGEST_IMAGE} bytes; make it smaller")
-    return path

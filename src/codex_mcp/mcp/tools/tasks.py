@@ -7,7 +7,7 @@ import logging
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import input_requests
-from codex_mcp.mcp.calls.follower import Says
+from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.methods import Exchange, Handler
 from codex_mcp.mcp.schema.answer_size import reader_for
 from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, described_task, task_name
@@ -26,11 +26,11 @@ logger = logging.getLogger(__name__)
 class Tasks:
     """Turns as tasks. `key` seals their ids."""
 
-    def __init__(self, threads: Threads, settings: CallSettings, key: bytes, says: Says) -> None:
+    def __init__(self, threads: Threads, settings: CallSettings, key: bytes, follower: Follower) -> None:
         self._threads = threads
         self._settings = settings
         self._key = key
-        self._says = says
+        self._follower = follower
 
     def table(self) -> dict[str, Handler]:
         return {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
@@ -41,12 +41,11 @@ class Tasks:
         name, _thread, turn = self._found(exchange, text)
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
-            turn.answer.mark_delivered()
-            self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.answer.name])
+            self._follower.waiter.collected(exchange.session.caller, exchange.request.id, turn.answer)
         asks = input_requests(turn.parked.open, turn.audience.label)
         client = exchange.client
         reader = reader_for(client.name, client.revision, self._settings.max_answer_chars)
-        said = self._says(name.thread_id)
+        said = self._follower.says(name.thread_id)
         news = TurnNews(outcome, asks, said.names, said.goes_on, reader)
         return described_task(text, name, news, self._settings.thread_idle)
 

@@ -7,21 +7,24 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, TypeAlias
 
+from msgspec import Raw
+
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Said
 from codex_mcp.mcp.calls.stored_answers import StoredAnswers
 from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
 from codex_mcp.mcp.calls.waiting import Wait
+from codex_mcp.mcp.hop.forwarding import Forwarding, Split
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.arguments import TurnArguments
 from codex_mcp.mcp.schema.catalogue import NoArguments, Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
-from codex_mcp.mcp.schema.results import GoesOn, Result, turn_result
+from codex_mcp.mcp.schema.results import GoesOn, Result, ToolResult, turn_result
 from codex_mcp.mcp.schema.team_arguments import (
     GO_ON,
     Way,
@@ -42,6 +45,7 @@ from codex_mcp.mcp.schema.team_results import (
     status_result,
     threads_result,
 )
+from codex_mcp.mcp.tools import hook_tools
 from codex_mcp.mcp.tools.approval_tools import ApprovalTools
 from codex_mcp.mcp.tools.change_tools import ChangeTools
 from codex_mcp.mcp.tools.dispatch import Around, Bodies, Tools
@@ -56,7 +60,7 @@ from codex_mcp.team.forking import fork_source
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.records.summaries import SUMMARY_PROMPT
-from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.refusals import RunElsewhere, TeamRefused
 from codex_mcp.team.requests import Repeat
 from codex_mcp.team.roster import Member
 from codex_mcp.team.team import Team
@@ -83,17 +87,19 @@ class TeamTools:
         self._team = team
         self._roles = roles
         self._approvals = ApprovalTools(team, threads, self._session)
-        self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
+        self.follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._stored = StoredAnswers(threads, [SUMMARY_PROMPT])
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
-        self._turns = TurnTools(team, threads, settings, self._follower)
+        self._turns = TurnTools(team, threads, settings, self.follower)
         self._changes = ChangeTools(threads, team, settings.core.codex_home)
+        self.forwarding = Forwarding(team, threads, key)
         threads.tool_calls.answer_with(self._mail.called_by_agent)
         has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
-        self._sessions = SessionTools(threads, settings, self._follower, self._listed) if has_sessions else None
+        self._sessions = SessionTools(threads, settings, self.follower, self._listed) if has_sessions else None
 
     async def aclose(self) -> None:
+        await self.forwarding.aclose()
         await self._team.aclose()
         if self._sessions is not None:
             await self._sessions.aclose()
@@ -115,8 +121,9 @@ class TeamTools:
         listed = {tool.name for tool in self._listed}
         offered = {tool.name: (tool, body) for tool, body in bodies if tool.name in listed}
         aliases = {alias: offered[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in listed}
-        around = Around(self._audit, self._write_down)
-        return Tools(offered | aliases, self._follower, self._warm_up, around=around)
+        around = Around(self._audit, self._write_down, self._elsewhere, self.forwarding)
+        at_once = {hook_tools.NAME: hook_tools.HookTools(self._team, self._threads, self.follower.waiter).answer}
+        return Tools(offered | aliases, self.follower, self._warm_up, at_once, around)
 
     async def _write_down(self) -> None:
         """Before an answer leaves: what it says is in the audit, and counts in the limits, even if this server dies."""
@@ -129,12 +136,55 @@ class TeamTools:
         self._threads.supervisor.warm_up()
         self._team.session.open_soon()
 
-    async def _audit(self, call: Call, tool: Tool, run: Callable[[], Awaitable[Result]]) -> Result:
+    async def _elsewhere(self, call: Call, tool: Tool) -> Result | Raw | None:
+        """The answer of the server that runs the agent, which audits the call; here only what it does not answer."""
+        try:
+            answer = await self.forwarding.call(call, tool)
+            if answer is None and tool.name == catalogue.CODEX_WAIT.name and not call.is_forwarded:
+                return await self._wait_elsewhere(call, tool)
+            return answer
+        except TeamRefused as exc:
+            self._team.note_call(call.params.name, call.label, call.principal, AuditOutcome.REFUSED, exc)
+            return refused_by_team(exc)
+
+    async def _wait_elsewhere(self, call: Call, tool: Tool) -> Result | Raw | None:
+        """The result of a wait that is about agents of several servers; None if it is about ours only."""
+        given = call.params.arguments or {}
+        references = tool.agents_in(given) or None
+        if references is None and ("ids" in given or "threadIds" in given):
+            return None
+        split = await self.forwarding.split(call, references)
+        if not split.others:
+            return None
+        return await self._audit(call, tool, partial(self._wait_everywhere, call, tool, split))
+
+    async def _wait_everywhere(self, call: Call, tool: Tool, split: Split) -> Result:
+        arguments: TeamWaitArguments = tool.read(call.params.arguments or {})
+        view = TeamView(self._team, self._threads, self._stored, call, split.ours)
+        async with self.forwarding.far_wait(call, split) as far:
+            brings_answers = call.params.request_state is not None
+            if brings_answers and not self.follower.takes_answers(call) and not await far.took_answers():
+                self.follower.answered(call)  # says why they are not used
+            await far.known(all_of_them=arguments.timeout_seconds == 0)
+            wait = Wait(
+                view,
+                arguments.mode,
+                arguments.repeats,
+                arguments.timeout_seconds,
+                is_named=split.ours is not None,
+                far=far,
+            )
+            own = await self.follower.wait(call, wait, arguments.offset)
+            return await self.forwarding.whole(call, far, own) if isinstance(own, ToolResult) else own
+
+    async def _audit(self, call: Call, tool: Tool, run: Callable[[], Awaitable[Result]]) -> Result | Raw:
         """Turn refusals of the team into results, and audit calls that do not audit what they did."""
         note = partial(self._team.note_call, call.params.name, call.label, call.principal)
         try:
             result = await run()
         except TeamRefused as exc:
+            if exc.elsewhere is not None and (answer := await self._moved(call, exc.elsewhere)) is not None:
+                return answer
             note(AuditOutcome.REFUSED, exc)
             return refused_by_team(exc, self._blocked_by(exc, call.principal))
         except (BadArguments, Refused) as exc:
@@ -143,26 +193,34 @@ class TeamTools:
         except Explained as exc:
             note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
             raise
-        if not tool.audits:
+        if not tool.audits and call.part is None:
             note(AuditOutcome.OK)
         return result
 
+    async def _moved(self, call: Call, found: RunElsewhere) -> Result | Raw | None:
+        """The answer of another server that runs the agent, as we have only now found; nothing was done here."""
+        try:
+            return await self.forwarding.moved(call, found)
+        except TeamRefused as exc:
+            self._team.note_call(call.params.name, call.label, call.principal, AuditOutcome.REFUSED, exc)
+            return refused_by_team(exc)
+
     def says(self, thread_id: str) -> Said:
         """What results say about a thread, besides its turn."""
-        names = self._session(thread_id) or {**self._team.roster.names(thread_id), **self._own_work(thread_id)}
-        approvals = [approval.described() for approval in self._approvals.of_thread(thread_id)]
-        member, warns = self._team.roster.of_thread(thread_id), self._threads.account.warnings()
-        return Said(
-            names={**names, "approvals": approvals} if approvals else names,
-            asks=self._approvals.asks(thread_id),
-            goes_on=self._goes_on_without_agent(thread_id) if member is None else _goes_on(member),
-            warns=warns if member is None else self._team.work.warnings(member) + warns,
-        )
-
-    def _own_work(self, thread_id: str) -> Mapping[str, object]:
-        """What Codex does by itself in a thread: the fields `goal` and `subagents`, if it has them."""
+        session, member = self._session(thread_id), self._team.roster.of_thread(thread_id)
+        names = session or (self._team.roster.names(thread_id) if member is None else member.names)
+        warns = [] if member is None else self._team.work.warnings(member)
+        warns += self._threads.account.warnings()
+        asks, gone = list[str](), ""
         thread = self._threads.open_thread(thread_id)
-        return {} if thread is None else thread.own.described()
+        if thread is not None:
+            own, gone = {} if session else thread.own.described(), thread.gone
+            approvals, asks = self._approvals.of(thread, thread.unfinished())
+            names = {**names, **own, "approvals": approvals} if approvals else {**names, **own}
+        if member is None:
+            return Said(names, asks, self._goes_on_without_agent(thread_id), warns)
+        goes_on = GoesOn.REPLY_IN_NEW_THREAD if gone else GoesOn.REPLY
+        return Said(names, asks, GoesOn.RESUME if member.closing else goes_on, warns)
 
     def _session(self, thread_id: str) -> Mapping[str, object]:
         return {} if self._sessions is None else self._sessions.names(thread_id)
@@ -176,7 +234,8 @@ class TeamTools:
         """The open questions of an agent that refused a prompt because it is busy."""
         codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
         member = self._team.roster.called(str(codex_id), principal)
-        return [] if member is None else self._approvals.asks(member.thread_id or "")
+        thread = None if member is None else member.thread
+        return [] if thread is None else self._approvals.of(thread, thread.unfinished())[1]
 
     async def _codex(self, call: Call, given: StartArguments) -> Result:
         arguments = checked_start(given)
@@ -251,9 +310,9 @@ class TeamTools:
         thread = None if repeat.member is None else repeat.member.thread
         if repeat.turn is not None and thread is not None:
             stay_about(call.subject._replace(thread=thread.id))
-            return await self._follower.follow(call, thread, repeat.turn, arguments)
+            return await self.follower.follow(call, thread, repeat.turn, arguments)
         return turn_result(
-            repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), reader=self._follower.reader(call)
+            repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), reader=self.follower.reader(call)
         )
 
     async def _codex_reply(self, call: Call, arguments: TeamReplyArguments) -> Result:
@@ -268,20 +327,25 @@ class TeamTools:
     async def _follow(self, call: Call, begun: Begun, arguments: TurnArguments) -> Result:
         thread, turn = begun
         stay_about(call.subject._replace(thread=thread.id))
-        result = await self._follower.follow(call, thread, turn, arguments)
+        result = await self.follower.follow(call, thread, turn, arguments)
         if not turn.ended:
             self._team.work.turn_goes_on(thread, turn)
         return result
 
     async def _codex_wait(self, call: Call, arguments: TeamWaitArguments) -> Result:
-        asked = arguments.references
+        part = call.part
+        asked, timeout = (arguments.references, arguments.timeout_seconds) if part is None else (part.ids, 0.0)
         view = TeamView(self._team, self._threads, self._stored, call, asked)
-        wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.wait(call, wait, arguments.offset)
+        wait = Wait(view, arguments.mode, arguments.repeats, timeout, is_named=bool(asked), part=part)
+        return await self.follower.wait(call, wait, arguments.offset)
 
     async def _codex_threads(self, call: Call, arguments: ThreadsArguments) -> Result:
         agents = [agent for agent in await self._team.directory.agents(call.principal) if arguments.shows(agent)]
-        own = {agent.codex_id: self._own_work(agent.thread_id or "") for agent in agents if agent.is_active}
+        own = {
+            agent.codex_id: thread.own.described()
+            for agent in agents
+            if agent.is_active and (thread := self._threads.open_thread(agent.thread_id or "")) is not None
+        }
         return threads_result(agents, int(arguments.limit), own)
 
     async def _codex_status(self, call: Call, _: NoArguments) -> Result:
@@ -291,15 +355,9 @@ class TeamTools:
     async def _codex_close(self, call: Call, arguments: AgentArguments) -> Result:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         closed = await self._team.closing.close(reference, call.principal, call.label)
-        if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
-            self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
+        if not self.follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
+            self.follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how, closed.left)
-
-
-def _goes_on(member: Member) -> GoesOn:
-    if member.closing:
-        return GoesOn.RESUME
-    return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
 
 
 def _goes_on_after(repeat: Repeat) -> GoesOn:

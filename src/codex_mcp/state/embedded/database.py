@@ -1,4 +1,4 @@
-"""The database of a state folder: jobs in transactions, run off the event loop."""
+"""The database of a state folder: every job is a transaction."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.opening import NAME, open_database, sqlite
+from codex_mcp.state.embedded.small_database import SmallDatabase
 from codex_mcp.state.embedded.transaction import in_transaction
-from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
+    import asyncio
     import sqlite3
     from collections.abc import Callable
 
@@ -21,41 +22,31 @@ LOCKED_TIMEOUT: Final = 0.05
 """Seconds to wait for a lock after another process has already held it for longer than BUSY_TIMEOUT."""
 
 
-class Database:
-    """Runs jobs one after the other, each in its own transaction."""
-
+class Database(SmallDatabase):
     def __init__(self, state_dir: str) -> None:
-        self._state_dir = state_dir
-        self._path = os.path.join(state_dir, NAME)
-        self._worker = Worker(
-            lambda error: Unavailable(
+        super().__init__(
+            os.path.join(state_dir, NAME),
+            lambda error: (
                 f"The state in {state_dir} cannot be used: {error}. Check that folder, its disk and its permissions."
-            )
+            ),
         )
-        self._connection: sqlite3.Connection | None = None
+        self._state_dir = state_dir
         self._file: os.stat_result | None = None
         self._lock_timeout = opening.BUSY_TIMEOUT
         self._failed = 0
 
-    async def open(self) -> None:
-        """Open the file. Raises Unavailable; then there is nothing to close."""
-        await self._worker.open(self._open)
-
-    async def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+    def read(self, job: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         """What the job returns. It sees one consistent state of the database."""
-        return await self._worker.run(lambda: self._in_transaction("BEGIN", job))
+        return self._queued(lambda: self._in_transaction("BEGIN", job))
 
-    async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """What the job returns, after its writes are stored. If it raises, nothing is written.
+    def write(self, job: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        return self._queued(lambda: self._written(job))
 
-        A caller that is cancelled does not know whether the write happened.
-        """
-        return await self._worker.run(lambda: self._written(job))
+    def version(self, db: sqlite3.Connection) -> tuple[int, int]:
+        """Changes when another process has written something, or a write of ours has failed."""
+        return (db.execute("PRAGMA data_version").fetchone()[0], self._failed)
 
-    async def aclose(self) -> None:
-        await self._worker.aclose(self._close)
-
-    # From here on everything runs in the worker.
+    # From here on everything runs in the thread.
 
     def _open(self) -> None:
         self._connection = open_database(self._state_dir)
@@ -78,17 +69,11 @@ class Database:
 
     def _wait_for_lock(self, seconds: float) -> None:
         if seconds != self._lock_timeout:
-            assert self._connection is not None
-            self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+            self._opened().execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
             self._lock_timeout = seconds
 
-    def version(self, db: sqlite3.Connection) -> tuple[int, int]:
-        """Changes when another process has written something, or a write of ours has failed."""
-        return (db.execute("PRAGMA data_version").fetchone()[0], self._failed)
-
     def _in_transaction(self, begin: str, job: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._connection
-        assert connection is not None
+        connection = self._opened()
         self._check_file()
         try:
             return in_transaction(connection, job, begin)
@@ -108,7 +93,3 @@ class Database:
                 f"The state in {self._state_dir} cannot be used: it was removed or replaced while this server ran. "
                 "Start the server again."
             )
-
-    def _close(self) -> None:
-        assert self._connection is not None
-        self._connection.close()

@@ -9,8 +9,8 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import make_private_folder, open_regular
-from codex_mcp.base.locks import flocked, is_locked, lock_file
+from codex_mcp.base.files import make_private_folder
+from codex_mcp.base.locks import is_locked, lock_file, locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ OPENING_PATIENCE: Final = 10.0
 class NodeLock:
     def __init__(self, state_dir: str, node_id: str) -> None:
         make_private_folder(os.path.join(state_dir, FOLDER))
-        self._path = _path(state_dir, node_id)
+        self._path = lock_path(state_dir, node_id)
         # only a check by another process has it, for a moment
         self._descriptor: int | None = lock_file(self._path, OPENING_PATIENCE)
 
@@ -47,7 +47,7 @@ class NodeLock:
 
 def has_died(state_dir: str, node_id: str) -> bool:
     try:
-        return not is_locked(_path(state_dir, node_id))
+        return not is_locked(lock_path(state_dir, node_id))
     except FileNotFoundError:
         return True
 
@@ -68,7 +68,7 @@ def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
     for node_id in nodes_with_locks(state_dir):
         if node_id not in known and has_died(state_dir, node_id):
             with contextlib.suppress(OSError):
-                os.unlink(_path(state_dir, node_id))
+                os.unlink(lock_path(state_dir, node_id))
     for node_id in _named(state_dir, SOCKET):
         if has_died(state_dir, node_id):
             with contextlib.suppress(OSError):
@@ -78,16 +78,12 @@ def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
 @contextlib.contextmanager
 def alone_while_opening(state_dir: str) -> Iterator[None]:
     """Servers open the database one after the other. TimeoutError if another one does not finish."""
-    descriptor = open_regular(os.path.join(state_dir, OPENING), os.O_RDWR | os.O_CREAT)
-    try:
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(flocked(descriptor, OPENING_PATIENCE))
-            except TimeoutError:
-                raise TimeoutError("another server has been opening it for too long") from None
-            yield
-    finally:
-        os.close(descriptor)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(os.path.join(state_dir, OPENING), OPENING_PATIENCE))
+        except TimeoutError:
+            raise TimeoutError("another server has been opening it for too long") from None
+        yield
 
 
 def _named(state_dir: str, suffix: str) -> list[str]:
@@ -98,5 +94,5 @@ def _named(state_dir: str, suffix: str) -> list[str]:
     return sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix))
 
 
-def _path(state_dir: str, node_id: str) -> str:
+def lock_path(state_dir: str, node_id: str) -> str:
     return os.path.join(state_dir, FOLDER, node_id + SUFFIX)

@@ -71,6 +71,24 @@ def sqlite() -> ModuleType:
     return sqlite3
 
 
+def engine_of(path: str) -> tuple[str, int]:
+    """Which SQLite it is, and the version of its tables; 0 if there are none. Raises Unavailable."""
+    version, module = 0, sqlite()
+    if os.path.exists(path):
+        try:
+            with contextlib.closing(module.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)) as database:
+                (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+                (version,) = database.execute("PRAGMA user_version").fetchone()
+        except module.Error as error:
+            verdict = str(error)
+        if verdict != "ok":
+            raise Unavailable(
+                f"The state in {path} cannot be used: {verdict}. If it is damaged, stop all servers of this folder; "
+                "the next one to start sets it aside and creates a new one."
+            )
+    return f"SQLite {module.sqlite_version}", version
+
+
 def open_small_database(path: str, *statements: str) -> sqlite3.Connection:
     """As `small_database`. Processes open it one after the other: a change to WAL mode fails while another opens it."""
     folder = os.path.dirname(path)

@@ -10,7 +10,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from codex_mcp.state.contract import Bounds, Unavailable
+from codex_mcp.state.contract import Bounds, NotEmpty, Unavailable
+from codex_mcp.state.embedded import rows as all_rows
 from codex_mcp.state.embedded.database import Database
 from codex_mcp.state.embedded.journal import EmbeddedJournal
 from codex_mcp.state.embedded.leases import EmbeddedLeases
@@ -18,7 +19,9 @@ from codex_mcp.state.embedded.records import EmbeddedRecords
 from codex_mcp.state.embedded.view import StoreView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from codex_mcp.state.rows import Row
 
 
 async def open_store(
@@ -33,12 +36,22 @@ async def open_store(
 class EmbeddedStore:
     """See `contract.Store`. Created by `open_store`."""
 
+    spans_machines = False
+
     def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self.bounds = view.bounds
         self.leases = EmbeddedLeases(database, view)
         self.records = EmbeddedRecords(database, view)
         self.journal = EmbeddedJournal(database, view)
+
+    async def dump(self, write: Callable[[Row], None]) -> None:
+        await self._database.read(lambda db: all_rows.dump(db, write))
+
+    async def fill(self, rows: Iterable[Row]) -> None:
+        if any(node.alive for node in await self.leases.nodes()):
+            raise NotEmpty
+        await self._database.write(lambda db: all_rows.fill(db, rows))
 
     async def aclose(self) -> None:
         """Leave and close. A failing disk does not prevent this."""

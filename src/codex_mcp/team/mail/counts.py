@@ -85,6 +85,11 @@ class MailCounts:
         waits = [kept for (_, owner), kept in self._waits.items() if owner == principal]
         return {**found, "seconds_to_turn": _waited(waits).described}
 
+    def all(self) -> dict[str, object]:
+        """The same of everybody's mail."""
+        found = {kind.value: self._sum(kind) for kind in Kind}
+        return {**found, "seconds_to_turn": _waited(list(self._waits.values())).described}
+
     @property
     def teams(self) -> list[str]:
         return sorted({team for team, _, _ in self._counts})

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -19,12 +19,13 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import CoreError, TurnSpec, When
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.loop_protection import Choice, next_hops
+from codex_mcp.mail.delivery.loop_protection import Choice, Verdict, next_hops
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.arrivals import Arrivals
 from codex_mcp.team.mail.counts import Kind, MailCounts
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
+from codex_mcp.team.mail.schedule import DeliverySchedule
 from codex_mcp.team.mail.shutdown_requests import REQUEST, ShutdownRequests
 from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
@@ -65,23 +66,8 @@ class DeliveryParts(Struct, frozen=True):
     """Seconds after which a question in a turn that mail began is denied."""
 
 
-class Schedule(Protocol):
-    """Says who is to get mail, and when."""
-
-    def is_wanted_by(self, member: Member) -> bool:
-        """Whether this agent gets mail as turns, now that the server is not ending."""
-
-    def is_awaited(self, member: Member) -> bool:
-        """Whether it has become idle, or got mail, since its delivery began."""
-
-    def look_again(self, member: Member) -> None:
-        """After this delivery."""
-
-    def look_later(self, member: Member, delay: float) -> None: ...
-
-
 class Deliveries:
-    def __init__(self, settings: TeamSettings, parts: DeliveryParts, schedule: Schedule) -> None:
+    def __init__(self, settings: TeamSettings, parts: DeliveryParts, schedule: DeliverySchedule) -> None:
         self._settings = settings
         self._mail = parts.mail
         self._work = parts.work
@@ -111,12 +97,12 @@ class Deliveries:
         """A caller has given it a prompt."""
         self._guard.prompted(member.agent.codex_id)
 
-    async def held(self, member: Member) -> int:
-        """How many unread messages of an agent are held back by the loop protection. Raises Explained."""
-        held = 0
+    async def held(self, member: Member) -> dict[str, Verdict]:
+        """The unread messages of an agent that are held back by the loop protection, and why. Raises Explained."""
+        held: dict[str, Verdict] = {}
         for address in self._mail.addresses(member.mailbox):
             if unread := self._unread(member, await self._mail.messages_at(address, member.mailbox)):
-                held += await self._guard.held(address, unread)
+                held |= await self._guard.held(address, unread)
         return held
 
     def _can_have_turn(self, member: Member) -> bool:
@@ -221,7 +207,7 @@ class Deliveries:
     async def _confirm(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> bool:
         """Mark the mail as read once the core has begun the turn, or has put it into the conversation."""
         if await turn.until_started():
-            await self._note_delivery(handover, member, batch)
+            await self._note_delivery(handover, member, batch, turn)
             return True
         self.counts.add(batch.to, member.agent.principal, Kind.FAILED, len(batch.messages))
         if not turn.may_be_read:
@@ -230,13 +216,13 @@ class Deliveries:
         logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", left, name)
         return False
 
-    async def _note_delivery(self, handover: Handover, member: Member, batch: Batch) -> None:
+    async def _note_delivery(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> None:
         count, now = partial(self.counts.add, batch.to, member.agent.principal), time.time()
         count(Kind.STARTED, len(batch.messages))
         for sent_at in (message.sent_at for message in batch.messages if message.sent_at is not None):
             self.counts.waited(batch.to, member.agent.principal, now - sent_at)
         await self._guard.turn_began(batch.to, batch.messages)
-        await handover.turn_started(batch)
+        await handover.turn_started(batch, steered=turn.purpose == STEERED)
         count(Kind.READ, len(batch.messages))
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 

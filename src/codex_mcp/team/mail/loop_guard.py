@@ -8,16 +8,24 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.loop_protection import Budget, Choice, Traffic, Turn, choose, is_notice_due, turn_of
-from codex_mcp.mail.message import Message
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.delivery.loop_protection import (
+    Budget,
+    Choice,
+    Traffic,
+    Turn,
+    Verdict,
+    choose,
+    is_notice_due,
+    turn_of,
+)
+from codex_mcp.mail.message import Message, Outgoing
 from codex_mcp.team.mail.team_mail import TeamMail
 
 if TYPE_CHECKING:
@@ -89,10 +97,10 @@ class LoopGuard:
         prompted = self._prompted.get(codex_id)
         return tuple(replace(each, hops=0) if _is_before(each, prompted) else each for each in messages)
 
-    async def held(self, to: Address, unread: tuple[Message, ...]) -> int:
-        """How many of these are held back now."""
+    async def held(self, to: Address, unread: tuple[Message, ...]) -> Mapping[str, Verdict]:
+        """Why each of these is held back now that is."""
         log = await self._log()
-        return len(choose(to, unread, await log.traffic(), self._budget, time.time()).held)
+        return choose(to, unread, await log.traffic(), self._budget, time.time()).held
 
     async def choose(self, to: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn now. The lead is told of what may not, once an hour for each agent."""

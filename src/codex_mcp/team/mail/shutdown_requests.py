@@ -14,8 +14,7 @@ from typing import Final
 
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.message import Message
-from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.message import Message, Outgoing
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.roster import Member

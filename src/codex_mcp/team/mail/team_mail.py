@@ -23,8 +23,8 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mail.address import Address, address_of
-from codex_mcp.mail.message import Message, urgent_first
-from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage
+from codex_mcp.mail.message import Message, Outgoing, urgent_first
+from codex_mcp.mail.store_types import Delivered, UnknownMessage
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Mailbox

@@ -11,11 +11,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.identity import EXPECTED, is_identity
-from codex_mcp.base.secrets.redact import redact
+from codex_mcp.base.settings.environments import fields_in
 from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
-from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.config.overrides import GOALS, SUBAGENTS
 
 
@@ -47,21 +45,7 @@ class Role(Struct, frozen=True, kw_only=True):
 
 def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
     """The role in a table; errors name the role, and where the key comes from. Raises BadSetting."""
-    fields: dict[str, object] = {}
-    for key, value in table.items():
-        name = key.replace("-", "_")
-        where = f"the role {role} in {source_of(key)}"
-        if name not in KINDS:
-            meant = nearest(name, KINDS)
-            hint = f"did you mean {meant}? " if meant else ""
-            raise BadSetting(f"cannot use {key} of {where}: no such key; {hint}a role has {', '.join(KINDS)}")
-        if name in fields:
-            raise BadSetting(f"cannot use {key} of {where}: {name} occurs twice, once with - and once with _")
-        try:
-            fields[name] = KINDS[name](value)
-        except ValueError as error:
-            shown = redact(f"{key} = {value!r:.200}")
-            raise BadSetting(f"cannot use {shown} of {where}: it must be {error}") from error
+    fields = fields_in(table, KINDS, ("a role", f"the role {role}"), source_of)
     return Role(**fields)  # type: ignore[arg-type]  # each was made by its kind
 
 

@@ -168,6 +168,15 @@ async def read_turn_starts(store: Store, codex_id: str) -> list[float]:
     return [each.at - each.seconds for each in _decoded(entries, JournalEntry) if each.event == TURN]
 
 
+def with_host(body: bytes, host: str) -> bytes:
+    """A stored agent that says on which machine its files are. One that says so, or cannot be read, stays as it is."""
+    try:
+        fields = msgspec.json.decode(body, type=dict[str, object])
+    except msgspec.MsgspecError:
+        return body
+    return body if fields.get("host") else msgspec.json.encode({**fields, "host": host})
+
+
 def answer_key(codex_id: str, request_id: str) -> str:
     return f"{codex_id}/{hashlib.sha256(request_id.encode(errors='replace')).hexdigest()[:32]}"
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import itertools
 import logging
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from codex_mcp.base.files import is_named, make_private_folder, open_regular, opened, rotate
@@ -57,6 +58,9 @@ WRITE_PATIENCE: Final = 2.0
 
 CLOSE_PATIENCE: Final = 5.0
 """Seconds to write the last entries. If the disk needs longer, it is stuck, and the server ends without them."""
+
+END_BYTES: Final = 512 * 1024
+"""The end of the file that shows what happened lately: about 2,000 entries."""
 
 NEWLINE: Final = b"\n"
 
@@ -217,6 +221,22 @@ def read_audit(
             if len(found) >= limit:
                 break
     return found[::-1]
+
+
+def newest_entries(
+    state_dir: str, is_wanted: Callable[[AuditEntry], bool], limit: int, *, only_end: bool = False
+) -> list[AuditEntry]:
+    """The latest entries that are wanted, the latest first; `only_end`: of the end of the file. Raises OSError."""
+    path = os.path.join(state_dir, FILE)
+    entries = _at_the_end(path) if only_end else _newest_first(path)
+    return list(itertools.islice((entry for entry in entries if is_wanted(entry)), limit))
+
+
+def _at_the_end(path: str) -> Iterator[AuditEntry]:
+    with opened(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - END_BYTES))
+        lines = file.read(END_BYTES).split(NEWLINE)
+    yield from filter(None, map(entry_in, reversed(lines)))
 
 
 def _newest_first(path: str) -> Iterator[AuditEntry]:

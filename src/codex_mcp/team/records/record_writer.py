@@ -17,7 +17,7 @@ import msgspec
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
+from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable, WrongPosition
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.agent_store import (
     EVENTS,
@@ -55,6 +55,8 @@ class RecordWriter:
         self._events: list[tuple[Claim, dict[str, object]]] = []
         self._unfinished: dict[str, tuple[Claim, Member]] = {}
         """Agents whose final record could not be written. They are few: no agent can be started meanwhile."""
+        self._ends: dict[str, int] = {}
+        """Where the journals of agents end that had an event here."""
         self._wanted = asyncio.Event()
         self._hurried = asyncio.Event()
         self._written = 0
@@ -128,6 +130,7 @@ class RecordWriter:
             self.trouble = str(exc)
             logger.error("cannot write the final record of agent %s: %s", codex_id, exc)
         member.give_up_claim()
+        self._ends.pop(codex_id, None)
         await self.flush()
 
     async def _finish(self, claim: Claim, member: Member) -> None:
@@ -137,6 +140,7 @@ class RecordWriter:
     async def drop(self, member: Member) -> None:
         claim, agent = member.give_up_claim(), member.agent
         self._changed.pop(agent.codex_id, None)
+        self._ends.pop(agent.codex_id, None)
         if claim is None:
             return
         try:
@@ -204,30 +208,28 @@ class RecordWriter:
             del self._unfinished[codex_id]
         while self._changed:
             codex_id, member = next(iter(self._changed.items()))
-            claim, record, questions = member.claim, member.record, member.questions
+            claim, record, questions = member.claim, member.record, member.questions.now
             if claim is not None:
                 try:
                     await self._write_member(claim, member, record)
                 except (Fenced, LeaseLost):
                     self._fenced(claim)
-            if (member.record, member.questions) == (
-                record,
-                questions,
-            ) and not member.answers:  # else it is written again
+            is_written = (member.record, member.questions.now) == (record, questions)
+            if is_written and not member.requested.answers:  # else it is written again
                 self._changed.pop(codex_id, None)
 
     async def _write_member(self, claim: Claim, member: Member, record: Agent) -> None:
         await write_agent(self._store, claim, record)
-        questions = member.questions
-        await write_questions(self._store, claim, questions, member.questions_written)
-        member.questions_were_written(questions)
+        questions = member.questions.now
+        await write_questions(self._store, claim, questions, member.questions.written)
+        member.questions.were_written(questions)
         await self._write_answers(claim, member)
 
     async def _write_answers(self, claim: Claim, member: Member) -> None:
-        for request_id, outcome in list(member.answers.items()):
+        for request_id, outcome in list(member.requested.answers.items()):
             body = None if outcome is None else await in_thread(encode_answer, outcome)
             await write_answer(self._store, claim, request_id, body)
-            member.answer_was_written(request_id)
+            member.requested.answer_was_written(request_id)
 
     async def _append_events(self) -> None:
         events, self._events = self._events, []
@@ -236,10 +238,17 @@ class RecordWriter:
             by_claim.setdefault(claim, []).append(msgspec.json.encode(event))
         for claim, chunks in by_claim.items():
             try:
-                at = await self._store.journal.head(claim.thread, EVENTS)
-                await self._store.journal.append(claim, EVENTS, at, chunks)
+                await self._append(claim, chunks)
             except (Fenced, LeaseLost):
                 self._fenced(claim)
+
+    async def _append(self, claim: Claim, chunks: list[bytes]) -> None:
+        end = self._ends.get(claim.thread, 0)
+        try:
+            end = await self._store.journal.append(claim, EVENTS, end, chunks)
+        except WrongPosition as exc:  # it has been run before
+            end = await self._store.journal.append(claim, EVENTS, exc.actual, chunks)
+        self._ends[claim.thread] = end
 
 
 def _newer(stored: Agent, final: Agent | None) -> Agent:

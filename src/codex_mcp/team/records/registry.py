@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codex_mcp.base.files import make_private_folder, open_regular, read_regular, remove_drafts, write_whole
-from codex_mcp.base.locks import flocked
+from codex_mcp.base.files import make_private_folder, read_regular, remove_drafts, write_whole
+from codex_mcp.base.locks import locked
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.registry_text import Registry, entry_text, parse_registry, registry_text, revision_of
 
@@ -78,7 +78,7 @@ class RegistryFile:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
         make_private_folder(self._folder)
-        with _locked(self._folder) as lock:
+        with locked(os.path.join(self._folder, LOCK), PATIENCE) as lock:
             if not self._tidy:  # no other server writes now, so every draft was left by one that died
                 remove_drafts(self._path)
                 self._tidy = True
@@ -109,16 +109,6 @@ def _look_of(path: str) -> tuple[int, ...]:
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
-@contextlib.contextmanager
-def _locked(folder: str) -> Iterator[int]:
-    lock = open_regular(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT)
-    try:
-        with flocked(lock, PATIENCE):
-            yield lock
-    finally:
-        os.close(lock)
-
-
 def _number_in(lock: int) -> int:
     """The last revision drawn; 0 in a new file, and in one whose contents a loss of power has destroyed."""
     text = os.pread(lock, DIGITS + 1, 0).strip()
@@ -144,7 +134,7 @@ def _registry_in(path: str) -> Registry:
     try:
         return _parsed(path)
     except ValueError:
-        with _locked(os.path.dirname(path) or "."):
+        with locked(os.path.join(os.path.dirname(path), LOCK), PATIENCE):
             try:
                 return _parsed(path)  # a server may have replaced it meanwhile
             except ValueError as error:

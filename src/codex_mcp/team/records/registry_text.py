@@ -79,9 +79,10 @@ def _entry(agent: Agent) -> dict[str, object]:
         del fields[name]
     fields["started_at"] = format_timestamp(agent.started_at)
     fields["last_active"] = format_timestamp(agent.last_active)
-    return {
-        name: redact(value) if name in MASKED and isinstance(value, str) else value for name, value in fields.items()
-    }
+    for name in MASKED:
+        if isinstance(value := fields[name], str):
+            fields[name] = redact(value)
+    return fields
 
 
 def parse_registry(data: bytes) -> Registry:

@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
@@ -26,6 +26,14 @@ from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import FILE, RegistryFile, read_registry
 
 logger = logging.getLogger(__name__)
+
+RENEWAL_PATIENCE: Final = 1.0
+"""Seconds that a caller waits who could be told to try again."""
+
+FROZEN: Final = (
+    "This server begins nothing new, because it could not renew its lease: other servers may take over its agents. "
+    "Try again in a moment."
+)
 
 OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
 
@@ -47,8 +55,10 @@ class SessionListener(Protocol):
 
 
 class StoreSession:
-    def __init__(self, state_dir: str, open_store: OpenStore, listener: SessionListener) -> None:
+    def __init__(self, state_dir: str, open_store: OpenStore, listener: SessionListener, address: str = "") -> None:
+        """`address`: what other nodes are told of where this one is."""
         self._state_dir = state_dir
+        self._address = address
         self._open_store = open_store
         self._listener = listener
         self._opening: asyncio.Task[None] | None = None
@@ -98,9 +108,19 @@ class StoreSession:
         await self._wait_open()
         if self._keeper is not None and not self._keeper.holding:
             # The lease has expired. Before anything is done, find out which agents are still ours.
-            await self._keeper.renew()
+            await self._renew_soon(self._keeper)
             await self._wait_open()
             await self.writer.flush()  # which reports each agent that is not
+
+    async def _renew_soon(self, keeper: Keeper) -> None:
+        """Renew the lease. Raises Unavailable if that fails and servers of other machines may take our agents over."""
+        if not self.store.spans_machines:
+            await keeper.renew()
+            return
+        renewal = self._tasks.spawn(keeper.renew(), name="renewal of an expired lease")
+        await asyncio.wait([renewal], timeout=RENEWAL_PATIENCE)
+        if not keeper.holding:
+            raise Unavailable(FROZEN)
 
     async def _wait_open(self) -> None:
         opening = self._opened()
@@ -129,7 +149,7 @@ class StoreSession:
                 ttl=self._store.bounds.ttl,
             )
         assert self._keeper is not None
-        node = await self._keeper.join()
+        node = await self._keeper.join(self._address)
         self.owner = Owner(node.id, node.pid, node.host)
         self._listener.joined(self.owner)
         if self._writer is None:
@@ -212,9 +232,9 @@ async def import_registry(store: Store, state_dir: str) -> None:
     """Import the agents of a registry that an older tool wrote, or whose store was lost.
 
     Only if the store has no agents at all: otherwise an agent that it does not have was deleted. Needs a store that has
-    joined, and comes before the first write to the registry.
+    joined, and comes before the first write to the registry. Several machines have several registries.
     """
-    if await store.records.find(AGENT):
+    if store.spans_machines or await store.records.find(AGENT):
         return
     agents = await in_thread(read_registry, os.path.join(state_dir, FILE))
     imported = [agent.codex_id for agent in agents if await _import_agent(store, agent)]

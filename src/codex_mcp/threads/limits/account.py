@@ -20,8 +20,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.futures import Waiter, Waiters
 from codex_mcp.base.settings.prices import Price, price_of, prices_from
-from codex_mcp.codex.core import ThreadSpec, WhenLimited
-from codex_mcp.codex.events.translator import Told
+from codex_mcp.codex.core import OpenedThread, ThreadSpec, Told, TurnSpec, WhenLimited
 from codex_mcp.threads.limits.rate_limits import NONE_KNOWN, RateLimits, rate_limits_from, resets_at, warnings
 from codex_mcp.threads.record import USAGE_LIMIT, Outcome
 from codex_mcp.threads.turn import Turn
@@ -79,8 +78,12 @@ class Account:
         if self.is_limited and self.paused_until is None:
             self.paused_until = resets_at(limits, time.time())
 
-    def price(self, model: str) -> Price | None:
-        return price_of(self._prices, model)
+    def price(self, turn: TurnSpec, thread: ThreadSpec, opened: OpenedThread) -> Price | None:
+        """What the tokens of a turn cost; None if that is not known."""
+        if not self._prices:
+            return None
+        settings = turn.settings
+        return price_of(self._prices, (settings and settings.model) or thread.model or opened.model)
 
     def watch(self, waiter: Waiter) -> None:
         """Resolve this future when it may take requests again, or when the turn that tries has ended."""

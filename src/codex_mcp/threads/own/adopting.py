@@ -13,8 +13,8 @@ A goal has one such turn after the other. Only the last one is news for callers 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from codex_mcp.codex.facts import MessageSaid, TurnEnded, TurnStarted
@@ -23,7 +23,8 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import STOPPED, Action, Source, TurnQueue
 
 EXPECTED: Final = 30.0
-"""Seconds in which Codex begins the next turn of an active goal. It usually takes some hundredths of a second."""
+"""Seconds in which Codex begins the next turn of an active goal, here or in a sub-agent. It usually takes some
+hundredths of a second."""
 
 
 class Adopting:
@@ -42,6 +43,7 @@ class Adopting:
         self._new_turn = new_turn
         self._last_words = last_words
         self._last: Turn | None = None
+        self._watching: asyncio.TimerHandle | None = None
 
     def turn_started(self, current: Turn | None, fact: TurnStarted) -> None:
         """A turn has begun; adopt it if it is not one of ours."""
@@ -82,11 +84,19 @@ class Adopting:
         if self._last is not None:
             self._last.mark_delivered()
         turn = self._last = self._new_turn()
-        if not self._unasked.has_turns:
-            turn.limit_time(EXPECTED, partial(self._not_begun, turn))
+        self._watch(turn)
 
-    def _not_begun(self, turn: Turn) -> None:
-        if _is_expected(turn):
+    def _watch(self, turn: Turn) -> None:
+        """Look whether anything has begun by then. Its time limit is another thing: it also ends what goes on."""
+        self.close()
+        self._watching = asyncio.get_running_loop().call_later(EXPECTED, self._look, turn, self._unasked.begun)
+
+    def _look(self, turn: Turn, begun: int) -> None:
+        if turn.ended or not _is_expected(turn):
+            return
+        if self._unasked.has_turns or self._unasked.begun != begun:
+            self._watch(turn)
+        else:
             self._unasked.lost()  # another client may have stopped the goal
             self._end(turn)
 
@@ -95,6 +105,10 @@ class Adopting:
             turn.add(MessageSaid("", self._last_words()))
             turn.add(TurnEnded("", "completed", None))
         self._perform(self._queue.start_failed(turn.place))
+
+    def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
 
 
 def _is_expected(turn: Turn) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from codex_mcp.base.logs import Subject
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.core import Event
 from codex_mcp.threads.questions.board import Answer, expired
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.turn import Turn

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from codex_mcp.codex.events.translator import Told
+from codex_mcp.base.errors import Refused
+from codex_mcp.codex.core import Told
 from codex_mcp.codex.facts import Fact, ThreadUnloaded, TurnStarted
 from codex_mcp.wire.app.notifications import ThreadStarted
 
@@ -54,6 +55,13 @@ class Family:
             thread_id = parent
             if thread_id in is_open:
                 break
+        return thread_id
+
+    def own(self, thread_id: str) -> str:
+        """This thread, if it is no sub-agent's. Raises Refused: a prompt would take it away from its agent."""
+        if thread_id in self._parents:
+            parent = self.ancestor(thread_id, ())
+            raise Refused(f"thread {thread_id} is a sub-agent of thread {parent}; send the prompt to {parent}")
         return thread_id
 
     def clear(self) -> None:

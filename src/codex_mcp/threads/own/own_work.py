@@ -19,6 +19,7 @@ from codex_mcp.codex.facts import (
     ApprovalReviewed,
     Fact,
     GoalChanged,
+    ResponseUsed,
     Tokens,
     TokensCounted,
     TurnEnded,
@@ -77,6 +78,7 @@ class OwnWork:
         self, host: Host, queue: TurnQueue, perform: Callable[[list[Action]], None], context: ThreadContext
     ) -> None:
         self._host = host
+        self._queue = queue
         self._settings = context.settings
         self._listener = context.listener
         self._admission = context.admission
@@ -142,7 +144,7 @@ class OwnWork:
         if spec.when is When.INTERRUPT and not self.unasked.is_quiet:
             self.begin_quiesce()
         goal = self.unasked.goal(self._host.id)
-        if spec.is_plain or goal is None or goal.status != ACTIVE:  # otherwise it would meet the next turn of the goal
+        if goal is None or goal.status != ACTIVE or spec.is_plain:  # otherwise it would meet the next turn of the goal
             self._adopting.make_way(current)
 
     def turn_waits(self, turn: Turn) -> None:
@@ -176,6 +178,8 @@ class OwnWork:
             self._goals_heard += 1
         if isinstance(fact, TokensCounted) and self.unasked.runs(self._host.id, fact.turn_id):
             self._count(fact.last)
+        elif isinstance(fact, TurnEnded):
+            self._queue.missed(fact.turn_id)
         self._unasked_told(self._host.id, fact)
 
     def _unasked_told(self, thread_id: str, fact: Fact | None) -> None:
@@ -221,6 +225,8 @@ class OwnWork:
         match fact:
             case TurnStarted() if turn.place.source is Source.CODEX:
                 self._turn_begins(turn, fact.turn_id)
+            case ResponseUsed():  # one request of a review
+                self._listener.tokens_counted(self._host)
             case TokensCounted() if turn.ended:
                 self._listener.tokens_used(self._host, fact.last.total_tokens)
             case TurnEnded() if turn.place.source is not Source.CODEX and not self.unasked.is_stopped:
@@ -390,4 +396,5 @@ class OwnWork:
         return turn
 
     async def aclose(self) -> None:
+        self._adopting.close()
         await self._tasks.aclose()

@@ -36,6 +36,8 @@ class Unasked:
     def __init__(self) -> None:
         self._goals: dict[str, Goal] = {}
         self._running: dict[str, str] = {}
+        self.begun = 0
+        """How many turns have begun."""
         self._interrupted: set[str] = set()
         self._stops = 0
         """How many callers are stopping it now."""
@@ -91,6 +93,7 @@ class Unasked:
         match fact:
             case TurnStarted(turn_id=turn_id):
                 self._running[thread_id] = turn_id
+                self.begun += 1
             case TurnEnded(turn_id=turn_id):
                 self.turn_taken(thread_id, turn_id)
             case GoalChanged(goal=None):

@@ -24,6 +24,7 @@ from msgspec.structs import asdict, replace
 
 from codex_mcp.threads.questions.decisions import Decision, Denied, timed_out, word_for
 from codex_mcp.threads.questions.questions import Question
+from codex_mcp.wire.jsonrpc import Id
 
 KEPT: Final = 86_400.0
 """Seconds for which a receipt is kept: whoever looks again on the same day is told what became of a question."""
@@ -55,6 +56,8 @@ class Via(StrEnum):
     CODEX_APPROVALS = "codex_approvals"
     TERMINAL = "terminal"
     PAGE = "page"
+    TUI = "tui"
+    """A Codex TUI that is attached to the agent."""
     TIMEOUT = "timeout"
     RULE = "rule"
     """No person was asked, or the client failed to ask one."""
@@ -106,6 +109,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     deadline: float | None = None
     asked_of: tuple[AskedOf, ...] = ()
     receipt: Receipt | None = None
+    request: Id | None = None
+    """What Codex calls it."""
 
     @property
     def id(self) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from codex_mcp.codex.events.commands import argv, parsed_commands
+from codex_mcp.threads.events.commands import argv, parsed_commands
 from codex_mcp.wire.app.questions import (
     Asked,
     CommandApproval,

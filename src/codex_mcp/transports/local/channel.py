@@ -16,7 +16,7 @@ from typing import Final, cast
 from msgspec import Struct
 
 from codex_mcp.rpc import codec
-from codex_mcp.rpc.channel import Frame, FrameKind, UnreadableFrame
+from codex_mcp.rpc.channel import Frame, FrameKind, Receiving, UnreadableFrame
 from codex_mcp.transports.framing import FrameReader
 from codex_mcp.transports.outgoing import OutgoingBytes
 from codex_mcp.wire.jsonrpc import Id, Malformed
@@ -43,9 +43,12 @@ class Bounds(Struct, frozen=True):
     """Beyond this, the connection is closed: the answers to its open requests are that long, and nobody reads them."""
     left_out: bytes = b""
     """Tells the other end that notifications were left out."""
+    behind_bytes: int = 0
+    """If it is set, and so much waits, the next notification closes the connection: the other end needs all of them."""
+    version_required: bool = True
 
 
-class LocalChannel(OutgoingBytes, asyncio.Protocol):
+class LocalChannel(OutgoingBytes, asyncio.Protocol, Receiving):
     def __init__(self, bounds: Bounds) -> None:
         super().__init__()
         self._bounds = bounds
@@ -59,6 +62,11 @@ class LocalChannel(OutgoingBytes, asyncio.Protocol):
 
     def __repr__(self) -> str:
         return f"<LocalChannel {len(self._frames)} to handle, {self.queued} bytes unread>"
+
+    def widen(self, bounds: Bounds) -> None:
+        """From now on these apply: the other end is one that may do more."""
+        self._bounds = bounds
+        self._lines.accept_up_to(bounds.message_bytes)
 
     def data_received(self, data: bytes) -> None:
         frames = self._lines.feed(data)
@@ -97,7 +105,7 @@ class LocalChannel(OutgoingBytes, asyncio.Protocol):
 
     def _decoded(self, frame: Frame) -> Frame:
         if isinstance(frame, bytes):
-            frame = codec.decode(frame)
+            frame = codec.decode(frame, version_required=self._bounds.version_required)
         if isinstance(frame, UnreadableFrame | Malformed):
             self._unreadable += 1
             if self._unreadable >= self._bounds.unreadable:
@@ -110,6 +118,10 @@ class LocalChannel(OutgoingBytes, asyncio.Protocol):
             self._is_behind = self._is_behind or self.queued >= self._bounds.unread_bytes
             if self._is_behind:
                 return
+        behind = self._bounds.behind_bytes
+        if behind and kind is FrameKind.NOTIFICATION and self.queued > behind:
+            self.abort()
+            return
         self.write(frame + b"\n")
         if self.queued > self._bounds.held_bytes:
             self.abort()

@@ -57,6 +57,13 @@ def remove_socket(path: str) -> None:
 
 
 @contextlib.contextmanager
+def address_for_others(path: str) -> Iterator[str]:
+    """The same for other processes of this user, as long as this one is within this block."""
+    with _address(path) as address:
+        yield address.replace("/proc/self/", f"/proc/{os.getpid()}/", 1)
+
+
+@contextlib.contextmanager
 def _address(path: str) -> Iterator[str]:
     """An address of this path. One that is too long is reached by its folder, which Linux names in /proc."""
     if len(os.fsencode(path)) <= LONGEST_PATH:

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from codex_mcp.cli.clients.config_text.documents import BOM, Format, read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import with_value, without
-from codex_mcp.cli.clients.known import CLIENTS, Place, entry, folders, place
+from codex_mcp.cli.clients.known import CLIENTS, Place, place
+from codex_mcp.cli.clients.own_entry import entry
+from codex_mcp.cli.clients.surroundings import folders
 from tests.support.clients.config_texts import file_of, is_only_added_to, randoms
 
 FOLDERS = folders({}, home="/h", project="/p", repository="/p", is_macos=False)

@@ -11,6 +11,7 @@ from codex_mcp.cli.clients.known import Scope
 from codex_mcp.cli.main import main
 from tests.support.clients.home import World
 from tests.support.servers.commands import PROGRAM
+from tests.support.servers.terminal import Terminal
 
 
 @pytest.fixture
@@ -34,10 +35,16 @@ def listed(world: World, capsys: pytest.CaptureFixture[str]) -> list[dict[str, o
 def test_an_entry_that_starts_shows_its_version(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     put(world, "claude", {"command": PROGRAM, "args": ["mcp-server"], "env": {"CODEX_HOME": str(world.project)}})
     (entry,) = listed(world, capsys)
-    assert (entry["client"], entry["scope"], entry["name"]) == ("Claude Code", "user", "codex")
+    assert (entry["client"], entry["scope"], entry["name"]) == ("claude", "user", "codex")
     assert (entry["starts"], entry["state"], entry["version"]) == (True, "starts", __version__)
     assert world.run("install", "--list") == 0
     assert f"starts ({__version__})" in capsys.readouterr().out
+
+
+def test_a_path_below_the_home_folder_is_shown_short(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    put(world, "claude", {"command": f"{world.home}/bin/codex-mcp", "args": ["serve"]})
+    assert world.run("install", "--list") == 0
+    assert " ~/bin/codex-mcp serve " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -184,6 +191,23 @@ def test_all_adds_it_to_every_client_that_is_here_and_lacks_it(
     assert not world.file("cursor").exists()
     assert world.run("install", "--all", "--yes") == 0
     assert "Every client that is here has codex-mcp" in capsys.readouterr().out
+
+
+def test_on_a_narrow_terminal_the_state_of_each_is_whole(world: World) -> None:
+    put(world, "claude", {"command": "codex", "args": ["mcp-server"]})
+    put(world, "cursor", {"command": "codex-mcp", "args": ["serve"]})
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(world.home)}
+    with Terminal([PROGRAM, "install", "--list"], environment, 50) as terminal:
+        assert terminal.exit_code() == 0
+    words = " ".join(terminal.shown.split())
+    assert words.startswith("codex of Claude Code (user): an old server (codex mcp-server): ")
+    assert "codex-mcp migrate codex mcp-server codex of Cursor" in words
+    assert words.endswith(" codex-mcp serve")
+
+
+def test_if_no_client_is_here_all_says_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert world.run("install", "--all", "--yes") == 0
+    assert "No client that codex-mcp knows seems to be here" in capsys.readouterr().out
 
 
 def test_a_client_whose_file_cannot_be_changed_does_not_stop_the_others(

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 from codex_mcp.cli.clients.everywhere.reading import read_clients
-from codex_mcp.cli.clients.known import Folders, folders
+from codex_mcp.cli.clients.known import Folders
 from codex_mcp.cli.clients.recognition.servers import recognised
+from codex_mcp.cli.clients.surroundings import folders
 
 DEAD = {"command": "codex", "args": ["mcp-server"]}
 SERVERS = {"mcpServers": {"codex": DEAD}}

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.cli.clients.known import Folders, folders
+from codex_mcp.cli.clients.known import Folders
 from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.own_folder.records import Installed, Records
+from codex_mcp.cli.clients.surroundings import folders
 
 
 @pytest.fixture

@@ -23,17 +23,24 @@ class Entry(Struct, frozen=True):
     """Seconds after which the client gives up on a call, if the entry says so."""
     starts: Verdict | None = None
     scope: str = ""
+    """`user`, `project`, `local`, or `plugin`: a plugin of the client brings it."""
     path: tuple[str, ...] = ()
     """Where the entry is in the file."""
     env: Mapping[str, str] = {}
     """Variables that the client sets for it."""
     url: str | None = None
     """The address of a server that runs already."""
+    is_recorded: bool = False
+    """`install` wrote this address."""
 
     @property
     def project(self) -> str | None:
         """Of an entry that Claude Code keeps for one project in the user's file."""
         return self.path[1] if self.path[:1] == ("projects",) else None
+
+    @property
+    def is_of_plugin(self) -> bool:
+        return self.scope == "plugin"
 
     @property
     def program(self) -> str:

@@ -16,27 +16,24 @@ from codex_mcp.base.processes import programs
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
 from codex_mcp.cli.clients.everywhere.reading import read_clients
-from codex_mcp.cli.clients.http_access import Answer, asked
-from codex_mcp.cli.clients.known import Folders, Scope
-from codex_mcp.cli.clients.own_folder.records import Records
+from codex_mcp.cli.clients.http_access import ANSWERS, asked
+from codex_mcp.cli.clients.known import CLIENTS, Folders, Scope
 from codex_mcp.cli.clients.recognition.servers import Buried, Old, Ours
 from codex_mcp.cli.clients.surroundings import short
 from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
-from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text
+from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.sentences import complain, fitted, say
+from codex_mcp.cli.tables import whole_width
 
 TITLES: Final = ("CLIENT", "SCOPE", "NAME", "STARTS", "STATE")
 PATIENCE: Final = 20.0
 """Seconds for a server's first answer, as clients have them."""
 
-ANSWERS: Final = {
-    Answer.SERVES: "answers",
-    Answer.WANTS_TOKEN: "answers",
-    Answer.IS_OTHER: "something else answers there",
-    Answer.SILENT: "nothing answers there",
-}
-
 NOT_STARTED: Final = "not tried, since a project's file may start any program"
 NOT_FROM_HERE: Final = "not tried, since its program may be one of this project"
+
+NAMES: Final = {client.title: client.name for client in CLIENTS.values()}
+"""As `install` and `migrate` name the clients."""
 
 NONE: Final = "No client has codex-mcp yet: codex-mcp install CLIENT adds it, codex-mcp install --all to all of them."
 
@@ -58,25 +55,39 @@ def show(where: Folders, environment: Mapping[str, str], *, as_json: bool) -> in
         return 0
     for file in unreadable:
         text = f"cannot read {short(file.file, where.home)} of {file.client}: {file.why}"
-        print(f"codex-mcp install: {text}", file=sys.stderr)
+        complain("install", text)
     if rows:
-        print_table(TITLES, [_cells(row, where) for row in rows], whole=3)
+        _print([_cells(row, where) for row in rows])
     else:
-        print_text(NONE)
+        say(NONE)
     return 0
+
+
+def _print(rows: Sequence[tuple[str, ...]]) -> None:
+    """A table, if it fits: a person needs the whole state."""
+    width = terminal_width()
+    if width is None or whole_width(TITLES, rows) <= width:
+        print_table(TITLES, rows)
+        return
+    for client, scope, name, starts, state in rows:
+        say(f"{name} of {client} ({scope}): {state}")
+        print_text(fitted(f"    {starts}", sys.stdout))  # as it is in the file, also where PATH does not have us
 
 
 async def _tried(entries: Sequence[Entry], where: Folders, environment: Mapping[str, str]) -> list[Row]:
     """One after the other: each start takes a processor."""
-    records = Records(where)
     rows = []
     for entry in entries:
-        if isinstance(entry.starts, Old | Buried):
+        if isinstance(entry.starts, Old | Buried) and entry.is_of_plugin:
+            rows.append(Row(entry, f"an old server ({entry.starts.kind}): update the plugin"))
+        elif isinstance(entry.starts, Old):
             rows.append(Row(entry, f"an old server ({entry.starts.kind}): codex-mcp migrate"))
+        elif isinstance(entry.starts, Buried):
+            rows.append(Row(entry, f"an old server ({entry.starts.kind}) through {entry.starts.through}: change it"))
         elif isinstance(entry.starts, Ours):
             rows.append(await _started(entry, where, environment))
-        elif entry.url is not None and entry.url == records.of(entry.file, entry.path).url:
-            rows.append(Row(entry, ANSWERS[asked(entry.url, None)]))
+        elif entry.is_recorded:
+            rows.append(Row(entry, ANSWERS[asked(entry.url or "", None)]))
     return rows
 
 
@@ -84,6 +95,8 @@ async def _started(entry: Entry, where: Folders, environment: Mapping[str, str])
     """Start it and say hello: in the home folder, and with no program of the project in which we are."""
     if entry.scope == Scope.PROJECT:
         return Row(entry, NOT_STARTED)
+    if not entry.is_program_there and entry.is_of_plugin:
+        return Row(entry, f"{entry.program} is not on PATH")
     if not entry.is_program_there:
         return Row(entry, f"{entry.program} is not there: codex-mcp install again")
     folders = programs.places(environment.get("PATH", os.defpath), where.project)
@@ -111,7 +124,7 @@ def _found(word: str, folders: list[str]) -> str | None:
 def _cells(row: Row, where: Folders) -> tuple[str, ...]:
     entry = row.entry
     scope = entry.scope if entry.project is None else f"{entry.scope} {short(entry.project, where.home)}"
-    starts = redact(shlex.join(entry.words)) if entry.words else redact(entry.url or "")
+    starts = redact(shlex.join(entry.words).replace(f"{where.home}/", "~/") or entry.url or "")
     state = row.state if row.version is None else f"{row.state} ({row.version})"
     return entry.client, scope, entry.name, starts, state
 
@@ -119,7 +132,7 @@ def _cells(row: Row, where: Folders) -> tuple[str, ...]:
 def _described(row: Row) -> dict[str, object]:
     entry = row.entry
     return {
-        "client": entry.client,
+        "client": NAMES[entry.client],
         "scope": entry.scope,
         "project": entry.project,
         "file": entry.file,

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.processes.programs import on_path
 from codex_mcp.cli.clients.config_files import read_config
 from codex_mcp.cli.clients.config_text.documents import read
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.entries import connection_of, shape_of, words_of
 from codex_mcp.cli.clients.everywhere.entry import Entry, UnreadableFile
+from codex_mcp.cli.clients.everywhere.plugins import SCOPE as PLUGIN
+from codex_mcp.cli.clients.everywhere.plugins import servers_of_plugins
 from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.migration import holders
+from codex_mcp.cli.clients.own_folder.records import Records
 from codex_mcp.cli.clients.scan import places
 from codex_mcp.cli.clients.surroundings import started_by
 
 
 def read_clients(where: Folders, environment: Mapping[str, str]) -> Iterator[Entry | UnreadableFile]:
-    """The entries of all files that exist. Programs are looked for on the PATH of this environment."""
+    """The entries of all files that exist, and those of plugins. Programs are looked for on this environment's PATH."""
+    records = Records(where)
     for here in places(where):
         try:
             values = read(here.client.form, read_config(here.file))
@@ -35,7 +39,11 @@ def read_clients(where: Folders, environment: Mapping[str, str]) -> Iterator[Ent
                 continue
             for name, server in servers.items():
                 if isinstance(server, Mapping):
-                    yield _entry(here, server, (*path, name), environment)
+                    entry = _entry(here, server, (*path, name), environment)
+                    is_recorded = entry.url is not None and entry.url == records.of(entry.file, entry.path).url
+                    yield replace(entry, is_recorded=True) if is_recorded else entry
+    for here, name, server in servers_of_plugins(where):
+        yield replace(_entry(here, server, (*here.path, name), environment), scope=PLUGIN)
 
 
 def _entry(here: Place, server: Mapping[str, object], path: Sequence[str], environment: Mapping[str, str]) -> Entry:
@@ -55,7 +63,7 @@ def _entry(here: Place, server: Mapping[str, object], path: Sequence[str], envir
         url=_text(at(server, (*connection_of(server), client.url or "url"))),
     )
     search_path = environment.get("PATH", os.defpath)
-    there = not words or shutil.which(os.path.expanduser(found.program), path=search_path) is not None
+    there = not words or on_path(os.path.expanduser(found.program), search_path) is not None
     return replace(found, is_program_there=there)
 
 

@@ -6,18 +6,16 @@ client cannot be asked: a request to it is dropped, and the peer fails it after 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from codex_mcp.mcp.http.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
-from codex_mcp.rpc.channel import Frame, FrameKind
+from codex_mcp.rpc.channel import FrameKind, Receiver
 from codex_mcp.wire.jsonrpc import Id, Request
 
 
 class AnswerChannel:
-    __slots__ = ("_delivery", "_requests", "_stream", "answer")
+    __slots__ = ("_delivery", "_request", "_stream", "answer")
 
     def __init__(self, request: Request, delivery: Delivery) -> None:
-        self._requests = [request]
+        self._request = request
         self._delivery = delivery
         self._stream: LiveStream | None = None
         self.answer = b""
@@ -31,9 +29,11 @@ class AnswerChannel:
             self._stream.add_reader()
         return self._stream
 
-    async def receive(self) -> Sequence[Frame]:
-        received, self._requests = self._requests, []
-        return received
+    async def read(self, receiver: Receiver) -> None:
+        try:
+            receiver.frame_received(self._request)
+        finally:
+            receiver.connection_lost()
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         if kind is FrameKind.REQUEST or self.answer:
