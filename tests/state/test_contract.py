@@ -70,7 +70,7 @@ async def test_no_write_is_taken_from_a_stale_claim(make_world: MakeWorld) -> No
         stale = await claimed(one, "t")
         await one.records.put(stale, "k", "t", b"before")
         await one.records.bind(stale, "team", "name")
-        await one.journal.append(stale, "events", 0, [b"before"])
+        await one.journal.append(stale, "events", [b"before"])
         await world.kill(one)
         await claimed(two, "t")
         writes = [
@@ -80,8 +80,8 @@ async def test_no_write_is_taken_from_a_stale_claim(make_world: MakeWorld) -> No
             two.records.bind(stale, "team", "other"),
             two.records.unbind(stale, "team", "name"),
             two.records.once(stale, "p", "1"),
-            two.journal.append(stale, "events", 1, [b"after"]),
-            two.journal.append(stale, "events", 7, []),
+            two.journal.append(stale, "events", [b"after"]),
+            two.journal.append(stale, "events", []),
             two.journal.forget(stale),
         ]
         for write in writes:
@@ -89,7 +89,7 @@ async def test_no_write_is_taken_from_a_stale_claim(make_world: MakeWorld) -> No
                 await write
         assert await two.records.get("k", "t") == b"before"
         assert [binding.identity for binding in await two.records.bindings("team")] == ["name"]
-        assert await two.journal.read("t", "events", 0, 10) == [b"before"]
+        assert await two.journal.read("t", "events") == [b"before"]
 
 
 async def test_a_claim_of_somebody_who_never_was_writes_nothing(make_world: MakeWorld) -> None:

@@ -5,8 +5,6 @@ and raises `Fenced` if it is stale. Reads need no claim and may be out of date, 
 Every method may raise `Unavailable`.
 
 Texts are without NUL, which PostgreSQL does not store (`storable`).
-
-Positions in a journal are boundaries: position n has n entries before it, even if some of them were trimmed.
 """
 
 from __future__ import annotations
@@ -153,18 +151,6 @@ class TooManyNames(Explained):
         )
 
 
-class WrongPosition(Explained):
-    def __init__(self, thread: str, stream: str, at: int, actual: int) -> None:
-        super().__init__(f"Cannot append to {stream} of {thread} at {at}: it ends at {actual}. Continue from there.")
-        self.actual = actual
-
-
-class Trimmed(Explained):
-    def __init__(self, thread: str, stream: str, after: int, start: int) -> None:
-        super().__init__(f"Cannot read {stream} of {thread} after {after}: it begins at {start}. Read on from there.")
-        self.start = start
-
-
 class NotEmpty(Explained):
     """Rows of another store cannot be added to those that are there."""
 
@@ -248,22 +234,16 @@ class Records(Protocol):
 
 
 class Journal(Protocol):
-    """Entries in order and without gaps, per (thread, stream). Only the newest are kept."""
+    """Entries in order, per (thread, stream). Only the newest are kept."""
 
-    async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
-        """Append entries; the end must be at `at`, else WrongPosition. Returns the new end."""
+    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
+        """Append entries."""
 
-    async def head(self, thread: str, stream: str) -> int:
-        """The end: how many entries were ever appended."""
-
-    async def start(self, thread: str, stream: str) -> int:
-        """The start: how many entries are no longer kept. Reading after it returns everything that is left."""
-
-    async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
-        """At most `limit` entries after a position. Trimmed if some of them are no longer kept."""
+    async def read(self, thread: str, stream: str) -> list[bytes]:
+        """All entries that are kept."""
 
     async def forget(self, claim: Claim) -> None:
-        """Drop all streams of the thread and their positions."""
+        """Drop all streams of the thread."""
 
 
 class Owners(Protocol):

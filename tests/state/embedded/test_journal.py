@@ -12,9 +12,9 @@ from tests.support.state.worlds import claimed
 async def test_the_table_does_not_grow_and_tokens_never_fall(tmp_path: Path) -> None:
     store = await open_store(str(tmp_path), Bounds(journal_kept=20))
     await store.leases.join()
-    for number in range(50):
+    for _ in range(50):
         claim = await claimed(store, "t")
-        await store.journal.append(claim, "s", number, [b"x"])
+        await store.journal.append(claim, "s", [b"x"])
     await store.aclose()
     with closing(sqlite3.connect(tmp_path / "state.db")) as database:
         rows = database.execute("SELECT at, token FROM journal ORDER BY at").fetchall()

@@ -55,5 +55,5 @@ async def record(store: Store, agent: Agent) -> Claim:
     assert isinstance(claim, Claim)
     await store.records.put(claim, "agent", agent.codex_id, msgspec.json.encode(agent))
     await store.records.bind(claim, agent.team, agent.identity)
-    await store.journal.append(claim, "events", 0, [b"{}"])
+    await store.journal.append(claim, "events", [b"{}"])
     return claim

@@ -28,9 +28,7 @@ from codex_mcp.state.contract import (
     Renewed,
     TakenOver,
     TooManyNames,
-    Trimmed,
     Unavailable,
-    WrongPosition,
 )
 from codex_mcp.state.lease import Standing, after_renewal, joined, may_judge
 from codex_mcp.state.names import released_by, used_by
@@ -366,31 +364,16 @@ class MemoryJournal:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def _stream(self, thread: str, name: str) -> MemoryStream:
-        return self._store.open_world().streams.get((thread, name), MemoryStream())
-
-    async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
+    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
         world = self._store.open_world()
         world.check(claim)
-        kept = self._stream(claim.thread, stream)
-        if at != kept.head:
-            raise WrongPosition(claim.thread, stream, at, kept.head)
-        world.streams[claim.thread, stream] = kept
+        kept = world.streams.setdefault((claim.thread, stream), MemoryStream())
         kept.add(claim.token, chunks)
         kept.drop_before(kept.head - world.bounds.journal_kept)
-        return kept.head
 
-    async def head(self, thread: str, stream: str) -> int:
-        return self._stream(thread, stream).head
-
-    async def start(self, thread: str, stream: str) -> int:
-        return self._stream(thread, stream).start
-
-    async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
-        kept = self._stream(thread, stream)
-        if after < kept.start:
-            raise Trimmed(thread, stream, after, kept.start)
-        return kept.entries[after - kept.start :][:limit]
+    async def read(self, thread: str, stream: str) -> list[bytes]:
+        kept = self._store.open_world().streams.get((thread, stream))
+        return [] if kept is None else list(kept.entries)
 
     async def forget(self, claim: Claim) -> None:
         world = self._store.open_world()

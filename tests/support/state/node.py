@@ -80,9 +80,8 @@ class StateNode:
     async def once(self, thread: str, request: str) -> bool:
         return await self._store.records.once(self._claims[thread], "p", request) is None
 
-    async def append(self, thread: str, entries: list[str]) -> int:
-        at = await self._store.journal.head(thread, "s")
-        return await self._store.journal.append(self._claims[thread], "s", at, [entry.encode() for entry in entries])
+    async def append(self, thread: str, entries: list[str]) -> None:
+        await self._store.journal.append(self._claims[thread], "s", [entry.encode() for entry in entries])
 
     async def standing(self) -> tuple[bool, int]:
         return self._keeper.holding, self._losses

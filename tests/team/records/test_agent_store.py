@@ -109,7 +109,7 @@ async def test_the_turns_that_somebody_asked_for_are_known_by_when_they_began_al
         b'{"event":"turn","at":"noon"}',
         b'{"event":"turn","seconds":1.0,"at":30.0}',
     ]
-    await store.journal.append(claim, EVENTS, 0, entries)
+    await store.journal.append(claim, EVENTS, entries)
     assert await read_turn_starts(store, "codex:1") == [7.5, 29.0]
     await store.aclose()
 

@@ -32,7 +32,7 @@ async def written(store: Store, *agents: Agent) -> None:
         claim = await store.leases.claim(each.codex_id)
         assert not isinstance(claim, OwnedBy)
         await store.records.put(claim, AGENT, each.codex_id, msgspec.json.encode(each))
-        await store.journal.append(claim, EVENTS, 0, [b"{}"])
+        await store.journal.append(claim, EVENTS, [b"{}"])
         await store.records.put(claim, ANSWER, answer_key(each.codex_id, "r"), b"{}")
         await store.leases.release(claim)
 
@@ -46,7 +46,7 @@ async def test_the_oldest_are_forgotten_with_their_journals_and_summaries(tmp_pa
     assert await prune_oldest(store, str(tmp_path), spared=(), kept=3) == 2
     assert list(await store.records.find(AGENT)) == ["codex:2", "codex:3", "codex:4"]
     assert list(await store.records.find(ANSWER)) == [answer_key(f"codex:{number}", "r") for number in (2, 3, 4)]
-    assert [await store.journal.head(f"codex:{number}", EVENTS) for number in (1, 2)] == [0, 1]
+    assert [await store.journal.read(f"codex:{number}", EVENTS) for number in (1, 2)] == [[], [b"{}"]]
     assert sorted(os.listdir(tmp_path)) == ["dev-2", "dev-3", "dev-4"]
     assert await prune_oldest(store, str(tmp_path), spared=(), kept=3) == 0
     await store.aclose()

@@ -59,7 +59,7 @@ async def test_the_last_of_many_changes_is_in_the_store_and_in_the_registry(tmp_
         writer.note(member, {"number": number})
     await writer.flush()
     assert [each.last_error for each in await writer.agents()] == shown(tmp_path) == ["49"]
-    assert len(await store.journal.read(member.agent.codex_id, EVENTS, 0, 100)) == 50
+    assert len(await store.journal.read(member.agent.codex_id, EVENTS)) == 50
     await writer.finish(member)
     assert await store.leases.owner(member.agent.codex_id) is None
     await writer.aclose()

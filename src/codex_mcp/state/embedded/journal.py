@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codex_mcp.state.contract import Trimmed, WrongPosition
 from codex_mcp.state.embedded.view import check
 
 if TYPE_CHECKING:
@@ -23,24 +22,13 @@ class EmbeddedJournal:
         self._database = database
         self._view = view
 
-    async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
-        return await self._database.write(lambda db: self._append(db, claim, stream, at, chunks))
+    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
+        await self._database.write(lambda db: self._append(db, claim, stream, chunks))
 
-    async def head(self, thread: str, stream: str) -> int:
-        return (await self._database.read(lambda db: _ends(db, thread, stream)))[1]
-
-    async def start(self, thread: str, stream: str) -> int:
-        return (await self._database.read(lambda db: _ends(db, thread, stream)))[0]
-
-    async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
-        def job(db: sqlite3.Connection) -> list[bytes]:
-            start, _ = _ends(db, thread, stream)
-            if after < start:
-                raise Trimmed(thread, stream, after, start)
-            statement = "SELECT body FROM journal WHERE thread = ? AND stream = ? AND at >= ? ORDER BY at LIMIT ?"
-            return [body for (body,) in db.execute(statement, (thread, stream, after, limit))]
-
-        return await self._database.read(job)
+    async def read(self, thread: str, stream: str) -> list[bytes]:
+        statement = "SELECT body FROM journal WHERE thread = ? AND stream = ? ORDER BY at"
+        rows = await self._database.read(lambda db: db.execute(statement, (thread, stream)).fetchall())
+        return [body for (body,) in rows]
 
     async def forget(self, claim: Claim) -> None:
         def job(db: sqlite3.Connection) -> None:
@@ -52,24 +40,15 @@ class EmbeddedJournal:
 
     # From here on everything runs in the worker, inside a transaction.
 
-    def _append(self, db: sqlite3.Connection, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
+    def _append(self, db: sqlite3.Connection, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
         check(db, claim)
-        start, head = _ends(db, claim.thread, stream)
-        if at != head:
-            raise WrongPosition(claim.thread, stream, at, head)
-        rows = [(claim.thread, stream, at + n, claim.token, chunk) for n, chunk in enumerate(chunks)]
+        place = (claim.thread, stream)
+        row = db.execute("SELECT start, head FROM stream WHERE thread = ? AND name = ?", place).fetchone()
+        start, head = row or (0, 0)
+        rows = [(*place, at, claim.token, chunk) for at, chunk in enumerate(chunks, head)]
         db.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
         head += len(rows)
-        db.execute("INSERT OR REPLACE INTO stream VALUES (?, ?, ?, ?)", (claim.thread, stream, start, head))
         if head - start > self._view.bounds.journal_kept:
-            place, start = (claim.thread, stream), head - self._view.bounds.journal_kept
+            start = head - self._view.bounds.journal_kept
             db.execute("DELETE FROM journal WHERE thread = ? AND stream = ? AND at < ?", (*place, start))
-            db.execute("UPDATE stream SET start = ? WHERE thread = ? AND name = ?", (start, *place))
-        return head
-
-
-def _ends(db: sqlite3.Connection, thread: str, stream: str) -> tuple[int, int]:
-    place = (thread, stream)
-    row: tuple[int, int] | None
-    row = db.execute("SELECT start, head FROM stream WHERE thread = ? AND name = ?", place).fetchone()
-    return row or (0, 0)
+        db.execute("INSERT OR REPLACE INTO stream VALUES (?, ?, ?, ?)", (*place, start, head))

@@ -163,8 +163,7 @@ async def read_answer(store: Store, agent: Agent, request_id: str) -> Outcome | 
 
 async def read_turn_starts(store: Store, codex_id: str) -> list[float]:
     """When the turns began that callers gave to an agent, as far back as the journal goes."""
-    start = await store.journal.start(codex_id, EVENTS)
-    entries = await store.journal.read(codex_id, EVENTS, start, store.bounds.journal_kept)
+    entries = await store.journal.read(codex_id, EVENTS)
     return [each.at - each.seconds for each in _decoded(entries, JournalEntry) if each.event == TURN]
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable, WrongPosition
+from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.agent_store import (
     EVENTS,
@@ -55,8 +55,6 @@ class RecordWriter:
         self._events: list[tuple[Claim, dict[str, object]]] = []
         self._unfinished: dict[str, tuple[Claim, Member]] = {}
         """Agents whose final record could not be written. They are few: no agent can be started meanwhile."""
-        self._ends: dict[str, int] = {}
-        """Where the journals of agents end that had an event here."""
         self._wanted = asyncio.Event()
         self._hurried = asyncio.Event()
         self._written = 0
@@ -130,7 +128,6 @@ class RecordWriter:
             self.trouble = str(exc)
             logger.error("cannot write the final record of agent %s: %s", codex_id, exc)
         member.give_up_claim()
-        self._ends.pop(codex_id, None)
         await self.flush()
 
     async def _finish(self, claim: Claim, member: Member) -> None:
@@ -140,7 +137,6 @@ class RecordWriter:
     async def drop(self, member: Member) -> None:
         claim, agent = member.give_up_claim(), member.agent
         self._changed.pop(agent.codex_id, None)
-        self._ends.pop(agent.codex_id, None)
         if claim is None:
             return
         try:
@@ -238,17 +234,9 @@ class RecordWriter:
             by_claim.setdefault(claim, []).append(msgspec.json.encode(event))
         for claim, chunks in by_claim.items():
             try:
-                await self._append(claim, chunks)
+                await self._store.journal.append(claim, EVENTS, chunks)
             except (Fenced, LeaseLost):
                 self._fenced(claim)
-
-    async def _append(self, claim: Claim, chunks: list[bytes]) -> None:
-        end = self._ends.get(claim.thread, 0)
-        try:
-            end = await self._store.journal.append(claim, EVENTS, end, chunks)
-        except WrongPosition as exc:  # it has been run before
-            end = await self._store.journal.append(claim, EVENTS, exc.actual, chunks)
-        self._ends[claim.thread] = end
 
 
 def _newer(stored: Agent, final: Agent | None) -> Agent:
