@@ -12,16 +12,14 @@ import pytest
 
 from codex_mcp.base.blocking import AT_ONCE, MOST, MOST_OF_ALL, in_own_thread, in_thread
 from codex_mcp.base.logs import Subject, about_only
-from codex_mcp.base.tasks import TaskSet
 
 ENDING = """
 import asyncio, os, sys
 from codex_mcp.base.blocking import in_own_thread, in_thread
-from codex_mcp.base.tasks import spawn
 
 async def main():
-    hanging = [spawn(in_thread(os.open, sys.argv[1], os.O_RDONLY), name="hangs") for _ in range(20)]
-    hanging.append(spawn(in_own_thread(os.open, sys.argv[1], os.O_RDONLY), name="hangs"))
+    hanging = [in_thread(os.open, sys.argv[1], os.O_RDONLY) for _ in range(20)]
+    hanging.append(in_own_thread(os.open, sys.argv[1], os.O_RDONLY))
     print(await in_thread(len, "four"), flush=True)
 
 asyncio.run(main())
@@ -31,8 +29,8 @@ asyncio.run(main())
 class Hanging:
     """Functions that do not return before they may."""
 
-    def __init__(self, tasks: TaskSet) -> None:
-        self.tasks = tasks
+    def __init__(self) -> None:
+        self.started: list[asyncio.Future[str]] = []
         self.released = threading.Event()
         self.begun = 0
         self._began: asyncio.Queue[None] = asyncio.Queue()
@@ -47,10 +45,15 @@ class Hanging:
     def look(self) -> str:
         return self.read()
 
-    def start(self, principal: str, count: int, function: Callable[[], str] | None = None) -> list[asyncio.Task[str]]:
+    def start(self, principal: str, count: int, function: Callable[[], str] | None = None) -> list[asyncio.Future[str]]:
         self._loop = asyncio.get_running_loop()
         with about_only(Subject(principal=principal)):
-            return [self.tasks.spawn(in_thread(function or self.read), name="hangs") for _ in range(count)]
+            started = [in_thread(function or self.read) for _ in range(count)]
+        self.started += started
+        return started
+
+    async def all_ended(self) -> None:
+        await asyncio.gather(*self.started, return_exceptions=True)
 
     def more_began(self) -> bool:
         """Whether more have begun than were waited for."""
@@ -65,7 +68,7 @@ class Hanging:
 
 @pytest.fixture
 def hanging() -> Iterator[Hanging]:
-    made = Hanging(TaskSet())
+    made = Hanging()
     yield made
     made.released.set()
 
@@ -100,7 +103,7 @@ async def test_one_principal_has_a_limited_number_of_threads_and_so_have_all(han
     assert not more[0].done()
     hanging.released.set()
     assert await more[0] == "more"
-    await hanging.tasks.join()
+    await hanging.all_ended()
 
 
 async def test_a_cancelled_caller_does_not_wait_and_what_waited_is_never_called(hanging: Hanging) -> None:
@@ -112,9 +115,13 @@ async def test_a_cancelled_caller_does_not_wait_and_what_waited_is_never_called(
         with pytest.raises(asyncio.CancelledError):
             await task
     hanging.released.set()
-    await hanging.tasks.join()
+    await hanging.all_ended()
     assert await in_thread(len, "four") == 4
     assert hanging.more_began() is False
+
+
+async def length_of(text: str) -> int:
+    return await in_thread(len, text)
 
 
 async def test_a_forked_process_has_threads_of_its_own(hanging: Hanging) -> None:
@@ -124,11 +131,11 @@ async def test_a_forked_process_has_threads_of_its_own(hanging: Hanging) -> None
     pid = os.fork()
     if pid == 0:  # a new loop: that of the test belongs to its parent
         asyncio.events._set_running_loop(None)
-        os._exit(asyncio.new_event_loop().run_until_complete(in_thread(len, "four")))
+        os._exit(asyncio.new_event_loop().run_until_complete(length_of("four")))
     status = os.waitpid(pid, 0)[1]  # noqa: ASYNC222  it takes a moment
     assert os.waitstatus_to_exitcode(status) == 4
     hanging.released.set()
-    await hanging.tasks.join()
+    await hanging.all_ended()
 
 
 async def test_the_error_of_a_function_reaches_its_caller() -> None:

@@ -144,19 +144,17 @@ def _count_down(counts: dict[Any, int], key: object) -> None:
 _threads: Final = _Threads()
 
 
-async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
     """Call a function on a thread of the current principal. A caller that is cancelled does not wait for its end."""
     name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
     context = copy_context()
     job = _Job((current_subject().principal, name), lambda: context.run(function, *args, **kwargs))
     _threads.submit(job)
-    result: T = await job.future
-    return result
+    return job.future
 
 
-async def in_own_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def in_own_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
     """Call a function that waits for long on a thread of its own. Its owner limits how many there are."""
     job = _Job(("", ""), lambda: function(*args, **kwargs))
     threading.Thread(target=job.run, name="codex-mcp-waiting", daemon=True).start()
-    result: T = await job.future
-    return result
+    return job.future

@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.blocking import in_own_thread, in_thread
-from codex_mcp.base.tasks import spawn
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
 
@@ -108,7 +107,7 @@ async def _events(folders: Sequence[str], poll: float) -> AsyncGenerator[frozens
 
 async def _event(watch: RustNotify, poll: float) -> frozenset[str]:
     ending = threading.Event()
-    waiting = spawn(in_own_thread(watch.watch, DEBOUNCE, STEP, round(poll * 1000), ending), name="watch of mail")
+    waiting = in_own_thread(watch.watch, DEBOUNCE, STEP, round(poll * 1000), ending)
     try:
         found = await asyncio.shield(waiting)
     except asyncio.CancelledError:

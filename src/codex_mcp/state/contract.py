@@ -2,7 +2,7 @@
 
 Every write names its claim, except who owns a name. The store checks the claim's node and token in the same transaction
 and raises `Fenced` if it is stale. Reads need no claim and may be out of date, so no decision may rest on a read alone.
-Every method may raise `Unavailable`.
+Every method may raise `Unavailable`, at once or when it is awaited.
 
 Texts are without NUL, which PostgreSQL does not store (`storable`).
 """
@@ -17,7 +17,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from codex_mcp.state.rows import Row
 
@@ -167,92 +167,92 @@ class Unavailable(Explained):
 class Leases(Protocol):
     """Which nodes are alive, and which node owns which thread."""
 
-    async def join(self, address: str = "") -> Node:
+    def join(self, address: str = "") -> Awaitable[Node]:
         """Become a node under a new id, after leaving as the earlier one."""
 
-    async def renew(self) -> Renewed | TakenOver:
+    def renew(self) -> Awaitable[Renewed | TakenOver]:
         """Extend the lease to one TTL from this call. LeaseLost if it never joined."""
 
-    async def leave(self) -> None:
+    def leave(self) -> Awaitable[None]:
         """Release all claims and stop being a node. Does nothing if it is not one."""
 
-    async def claim(self, thread: str) -> Claim | OwnedBy:
+    def claim(self, thread: str) -> Awaitable[Claim | OwnedBy]:
         """Claim a thread that is free, already ours (which fences the earlier claim) or owned by a dead node."""
 
-    async def take(self, node_id: str) -> list[Claim]:
+    def take(self, node_id: str) -> Awaitable[list[Claim]]:
         """Claim all threads of a dead node and remove that node. Claims nothing if it is alive or unknown.
 
         A node is dead if its process is gone, or if it was silent for a TTL. Only a node that held its own lease for a
         whole TTL may judge silence: after a pause of the whole machine, the first node to wake takes nothing.
         """
 
-    async def release(self, claim: Claim) -> None:
+    def release(self, claim: Claim) -> Awaitable[None]:
         """Give the thread up."""
 
-    async def nodes(self) -> list[Node]:
+    def nodes(self) -> Awaitable[list[Node]]:
         """All nodes that joined and neither left nor were taken over, ordered by id."""
 
-    async def owner(self, thread: str) -> Node | None:
+    def owner(self, thread: str) -> Awaitable[Node | None]:
         """The node that owns the thread, alive or not."""
 
 
 class Records(Protocol):
     """Small values by kind and key, identities of threads, and requests that came before."""
 
-    async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
+    def put(self, claim: Claim, kind: str, key: str, body: bytes) -> Awaitable[None]:
         """Write a whole record."""
 
-    async def delete(self, claim: Claim, kind: str, key: str) -> None:
+    def delete(self, claim: Claim, kind: str, key: str) -> Awaitable[None]:
         """Remove a record, if it is there."""
 
-    async def bind(self, claim: Claim, team: str, identity: str) -> None:
+    def bind(self, claim: Claim, team: str, identity: str) -> Awaitable[None]:
         """Bind an identity to the thread. IdentityTaken if another thread has it that a living node claims."""
 
-    async def unbind(self, claim: Claim, team: str, identity: str) -> None:
+    def unbind(self, claim: Claim, team: str, identity: str) -> Awaitable[None]:
         """Free the identity, if it is bound to this thread."""
 
-    async def own(self, team: str, name: str, principal: str) -> Name:
+    def own(self, team: str, name: str, principal: str) -> Awaitable[Name]:
         """This principal uses a name. NameOwned if it belongs to another one; TooManyNames."""
 
-    async def disown(self, team: str, name: str, principal: str, now: float) -> None:
+    def disown(self, team: str, name: str, principal: str, now: float) -> Awaitable[None]:
         """Release the name, if it belongs to this principal."""
 
-    async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
+    def once(self, claim: Claim, principal: str, request_id: str) -> Awaitable[Earlier | None]:
         """Remember the request; if it came before, return its thread."""
 
-    async def get(self, kind: str, key: str) -> bytes | None:
+    def get(self, kind: str, key: str) -> Awaitable[bytes | None]:
         """One record."""
 
-    async def find(self, kind: str) -> dict[str, bytes]:
+    def find(self, kind: str) -> Awaitable[dict[str, bytes]]:
         """All records of a kind by key, ordered by key."""
 
-    async def bindings(self, team: str) -> list[Binding]:
+    def bindings(self, team: str) -> Awaitable[list[Binding]]:
         """All identities of a team, in order."""
 
-    async def names(self, team: str) -> list[Name]:
+    def names(self, team: str) -> Awaitable[list[Name]]:
         """All names of a team that belong or belonged to a principal, in order."""
 
 
 class Journal(Protocol):
     """Entries in order, per (thread, stream). Only the newest are kept."""
 
-    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
+    def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> Awaitable[None]:
         """Append entries."""
 
-    async def read(self, thread: str, stream: str) -> list[bytes]:
+    def read(self, thread: str, stream: str) -> Awaitable[list[bytes]]:
         """All entries that are kept."""
 
-    async def forget(self, claim: Claim) -> None:
+    def forget(self, claim: Claim) -> Awaitable[None]:
         """Drop all streams of the thread."""
 
 
 class Owners(Protocol):
     """Which principal owns which thread. What one principal started does not exist for another."""
 
-    async def owner(self, thread: str) -> str:
+    def owner(self, thread: str) -> Awaitable[str]:
         """The principal of a thread; the local one if none was recorded."""
 
-    async def record(self, thread: str, principal: str) -> None:
+    def record(self, thread: str, principal: str) -> Awaitable[None]:
         """This principal started the thread. The first record stays; the local principal needs none."""
 
     async def aclose(self) -> None:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.environments import is_elsewhere
-from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.git.making import Asked, Made, make, undo
 from codex_mcp.git.records import read_record
@@ -99,7 +98,7 @@ class Workplaces:
 
 async def _to_the_end(act: Callable[[Arg], Done], given: Arg) -> Done:
     """Run it in a thread. A caller that is cancelled waits for its end, so that nothing half-made is left behind."""
-    doing = spawn(in_thread(act, given), name=act.__name__)
+    doing = in_thread(act, given)
     try:
         return await asyncio.shield(doing)
     except asyncio.CancelledError:

@@ -12,7 +12,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -124,9 +124,10 @@ async def _until_it_ends(tui: subprocess.Popen[bytes], socket: TuiSocket, killed
         loop.add_signal_handler(number, tui.terminate)
     try:
         socket.serve(tui.pid)
-        ended = tasks.spawn(in_thread(tui.wait), name="end of the TUI")
+        ended = in_thread(tui.wait)
         lost = tasks.spawn(socket.lost(), name="end of the agent")
-        await asyncio.wait([ended, lost], return_when=asyncio.FIRST_COMPLETED)
+        both: list[asyncio.Future[Any]] = [ended, lost]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if ended.done():
             return ended.result() if ended.result() >= 0 else BY_SIGNAL - ended.result()
         killed()

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.logs import Subject, about_only, current_subject
-from codex_mcp.base.tasks import spawn
 from codex_mcp.mcp.prompts.folders import Mark, mark_of
 
 logger = logging.getLogger(__name__)
@@ -44,9 +43,9 @@ class _Poll:
         self._timer.cancel()
 
     def _look(self) -> None:
-        spawn(in_thread(_marks, self._folders), name="look at prompts").add_done_callback(self._looked)
+        in_thread(_marks, self._folders).add_done_callback(self._looked)
 
-    def _looked(self, marks: asyncio.Task[tuple[Mark, ...]]) -> None:
+    def _looked(self, marks: asyncio.Future[tuple[Mark, ...]]) -> None:
         if marks.cancelled() or marks.exception() is not None or not self.listeners:
             return
         if marks.result() != self._seen:

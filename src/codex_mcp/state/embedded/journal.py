@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from codex_mcp.state.embedded.view import check
 
 if TYPE_CHECKING:
+    import asyncio
     import sqlite3
     from collections.abc import Sequence
 
@@ -22,21 +23,21 @@ class EmbeddedJournal:
         self._database = database
         self._view = view
 
-    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
-        await self._database.write(lambda db: self._append(db, claim, stream, chunks))
+    def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> asyncio.Future[None]:
+        return self._database.write(lambda db: self._append(db, claim, stream, chunks))
 
     async def read(self, thread: str, stream: str) -> list[bytes]:
         statement = "SELECT body FROM journal WHERE thread = ? AND stream = ? ORDER BY at"
         rows = await self._database.read(lambda db: db.execute(statement, (thread, stream)).fetchall())
         return [body for (body,) in rows]
 
-    async def forget(self, claim: Claim) -> None:
+    def forget(self, claim: Claim) -> asyncio.Future[None]:
         def job(db: sqlite3.Connection) -> None:
             check(db, claim)
             db.execute("DELETE FROM journal WHERE thread = ?", (claim.thread,))
             db.execute("DELETE FROM stream WHERE thread = ?", (claim.thread,))
 
-        await self._database.write(job)
+        return self._database.write(job)
 
     # From here on everything runs in the worker, inside a transaction.
 

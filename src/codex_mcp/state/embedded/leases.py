@@ -12,6 +12,7 @@ from codex_mcp.state.embedded.view import check, current_claim, standing_of
 from codex_mcp.state.lease import after_renewal, joined
 
 if TYPE_CHECKING:
+    import asyncio
     import sqlite3
 
     from codex_mcp.state.embedded.database import Database
@@ -39,36 +40,36 @@ class EmbeddedLeases:
             raise LeaseLost
         return await self._database.write(lambda db: self._renew(db, me, sent_at))
 
-    async def leave(self) -> None:
-        await self._database.write(self._leave)
+    def leave(self) -> asyncio.Future[None]:
+        return self._database.write(self._leave)
 
     def abandon(self) -> None:
         """End like a killed process: the rows stay and the lock is freed. The database must be closed."""
         if self._lock is not None:
             self._lock.drop()
 
-    async def claim(self, thread: str) -> Claim | OwnedBy:
-        return await self._database.write(lambda db: self._claim(db, thread))
+    def claim(self, thread: str) -> asyncio.Future[Claim | OwnedBy]:
+        return self._database.write(lambda db: self._claim(db, thread))
 
-    async def take(self, node_id: str) -> list[Claim]:
-        return await self._database.write(lambda db: self._take(db, node_id))
+    def take(self, node_id: str) -> asyncio.Future[list[Claim]]:
+        return self._database.write(lambda db: self._take(db, node_id))
 
-    async def release(self, claim: Claim) -> None:
+    def release(self, claim: Claim) -> asyncio.Future[None]:
         def job(db: sqlite3.Connection) -> None:
             check(db, claim)
             db.execute("DELETE FROM claim WHERE thread = ?", (claim.thread,))
 
-        await self._database.write(job)
+        return self._database.write(job)
 
-    async def nodes(self) -> list[Node]:
+    def nodes(self) -> asyncio.Future[list[Node]]:
         def job(db: sqlite3.Connection) -> list[Node]:
             ids = db.execute("SELECT id FROM node ORDER BY id").fetchall()
             return [node for (node_id,) in ids if (node := self._view.node(db, node_id))]
 
-        return await self._database.read(job)
+        return self._database.read(job)
 
-    async def owner(self, thread: str) -> Node | None:
-        return await self._database.read(lambda db: self._view.owner(db, thread))
+    def owner(self, thread: str) -> asyncio.Future[Node | None]:
+        return self._database.read(lambda db: self._view.owner(db, thread))
 
     # From here on everything runs in the worker, inside a transaction.
 

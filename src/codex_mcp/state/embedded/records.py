@@ -9,6 +9,7 @@ from codex_mcp.state.embedded.view import check
 from codex_mcp.state.names import released_by, used_by
 
 if TYPE_CHECKING:
+    import asyncio
     import sqlite3
     from collections.abc import Callable
 
@@ -29,42 +30,41 @@ class EmbeddedRecords:
         """The records of the kinds that were asked for, as they are at `_version`. Only the worker uses both."""
         self._version = (0, 0)
 
-    async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
-        await self._run_claimed(claim, lambda db: self._put(db, kind, key, body))
+    def put(self, claim: Claim, kind: str, key: str, body: bytes) -> asyncio.Future[None]:
+        return self._run_claimed(claim, lambda db: self._put(db, kind, key, body))
 
-    async def delete(self, claim: Claim, kind: str, key: str) -> None:
-        await self._run_claimed(claim, lambda db: self._delete(db, kind, key))
+    def delete(self, claim: Claim, kind: str, key: str) -> asyncio.Future[None]:
+        return self._run_claimed(claim, lambda db: self._delete(db, kind, key))
 
-    async def bind(self, claim: Claim, team: str, identity: str) -> None:
-        await self._run_claimed(claim, lambda db: self._bind(db, claim.thread, team, identity))
+    def bind(self, claim: Claim, team: str, identity: str) -> asyncio.Future[None]:
+        return self._run_claimed(claim, lambda db: self._bind(db, claim.thread, team, identity))
 
-    async def unbind(self, claim: Claim, team: str, identity: str) -> None:
-        statement = "DELETE FROM identity WHERE team = ? AND name = ? AND thread = ?"
-        await self._run_claimed(claim, lambda db: db.execute(statement, (team, identity, claim.thread)))
+    def unbind(self, claim: Claim, team: str, identity: str) -> asyncio.Future[None]:
+        return self._run_claimed(claim, lambda db: _unbind(db, claim.thread, team, identity))
 
-    async def own(self, team: str, name: str, principal: str) -> Name:
-        return await self._database.write(lambda db: self._own(db, team, name, principal))
+    def own(self, team: str, name: str, principal: str) -> asyncio.Future[Name]:
+        return self._database.write(lambda db: self._own(db, team, name, principal))
 
-    async def disown(self, team: str, name: str, principal: str, now: float) -> None:
+    def disown(self, team: str, name: str, principal: str, now: float) -> asyncio.Future[None]:
         def job(db: sqlite3.Connection) -> None:
             released = released_by(_name(db, team, name), principal, now)
             if released is not None:
                 _write_name(db, team, released)
 
-        await self._database.write(job)
+        return self._database.write(job)
 
-    async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
-        return await self._run_claimed(claim, lambda db: self._once(db, claim.thread, principal, request_id))
+    def once(self, claim: Claim, principal: str, request_id: str) -> asyncio.Future[Earlier | None]:
+        return self._run_claimed(claim, lambda db: self._once(db, claim.thread, principal, request_id))
 
     async def get(self, kind: str, key: str) -> bytes | None:
         statement = "SELECT body FROM record WHERE kind = ? AND key = ?"
         row = await self._database.read(lambda db: db.execute(statement, (kind, key)).fetchone())
         return bytes(row[0]) if row else None
 
-    async def find(self, kind: str) -> dict[str, bytes]:
-        return await self._database.read(lambda db: self._find(db, kind))
+    def find(self, kind: str) -> asyncio.Future[dict[str, bytes]]:
+        return self._database.read(lambda db: self._find(db, kind))
 
-    async def bindings(self, team: str) -> list[Binding]:
+    def bindings(self, team: str) -> asyncio.Future[list[Binding]]:
         statement = (
             "SELECT name, identity.thread, node FROM identity LEFT JOIN claim ON claim.thread = identity.thread"
             " WHERE team = ? ORDER BY name"
@@ -75,18 +75,18 @@ class EmbeddedRecords:
             living = {node_id for node_id in {row[2] for row in rows} if self._lives(db, node_id)}
             return [Binding(team, name, thread, node_id in living) for name, thread, node_id in rows]
 
-        return await self._database.read(job)
+        return self._database.read(job)
 
     async def names(self, team: str) -> list[Name]:
         statement = "SELECT name, principal, since, released FROM name WHERE team = ? ORDER BY name"
         return [Name(*row) for row in await self._database.read(lambda db: db.execute(statement, (team,)).fetchall())]
 
-    async def _run_claimed(self, claim: Claim, job: Callable[[sqlite3.Connection], T]) -> T:
+    def _run_claimed(self, claim: Claim, job: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         def checked(db: sqlite3.Connection) -> T:
             check(db, claim)
             return job(db)
 
-        return await self._database.write(checked)
+        return self._database.write(checked)
 
     # From here on everything runs in the worker, inside a transaction.
 
@@ -145,6 +145,10 @@ class EmbeddedRecords:
         number = db.execute("INSERT INTO request VALUES (NULL, ?, ?, ?)", (*request, thread)).lastrowid or 0
         db.execute("DELETE FROM request WHERE number <= ?", (number - self._view.bounds.requests_kept,))
         return None
+
+
+def _unbind(db: sqlite3.Connection, thread: str, team: str, identity: str) -> None:
+    db.execute("DELETE FROM identity WHERE team = ? AND name = ? AND thread = ?", (team, identity, thread))
 
 
 def _name(db: sqlite3.Connection, team: str, name: str) -> Name | None:

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 import msgspec
@@ -77,8 +77,8 @@ class JournalEntry(Struct, frozen=True):
 Stored = TypeVar("Stored", Agent, OpenQuestion, JournalEntry)
 
 
-async def write_agent(store: Store, claim: Claim, agent: Agent) -> None:
-    await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+def write_agent(store: Store, claim: Claim, agent: Agent) -> Awaitable[None]:
+    return store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
 
 
 async def finish_agent(store: Store, claim: Claim, agent: Agent) -> None:
@@ -126,12 +126,11 @@ async def write_questions(store: Store, claim: Claim, questions: Mapping[str, by
         await store.records.delete(claim, QUESTION, key)
 
 
-async def write_answer(store: Store, claim: Claim, request_id: str, body: bytes | None) -> None:
+def write_answer(store: Store, claim: Claim, request_id: str, body: bytes | None) -> Awaitable[None]:
     key = answer_key(claim.thread, request_id)
     if body is None:
-        await store.records.delete(claim, ANSWER, key)
-    else:
-        await store.records.put(claim, ANSWER, key, body)
+        return store.records.delete(claim, ANSWER, key)
+    return store.records.put(claim, ANSWER, key, body)
 
 
 async def read_agent(store: Store, codex_id: str) -> Agent | None:
