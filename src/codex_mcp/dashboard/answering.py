@@ -76,6 +76,7 @@ async def answered(state_dir: str, fleet: Fleet, question_id: str, posted: Poste
         return Answered(status=status, sentence=str(exc), asked=asked)
     with contextlib.suppress(CannotReach):  # it has ended since: what it said counts
         asked = await found(state_dir, fleet, question_id, caller) or asked
+        fleet.told(asked)  # the next page that is opened must not offer it again
     return Answered(
         status=200 if verdict.used else 409,
         used=verdict.used,

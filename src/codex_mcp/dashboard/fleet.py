@@ -269,6 +269,12 @@ class Fleet:
                 self._stamp = stamp
                 self.changed()
 
+    def told(self, asked: Asked) -> None:
+        """A server has said this of a question, to somebody who asked; whoever follows it is told a moment later."""
+        if asked.question.receipt is not None and (followed := self._followed.get(asked.node)) is not None:
+            followed.question_told(asked.question)
+            self.changed()
+
     def closed(self, asked: Asked) -> None:
         """A question has ended."""
         self._answered[asked.question.id] = asked

@@ -180,7 +180,7 @@ class Followed:
                 self._fleet.thread_told(told.topic, told.kind, told.data)
                 return
             if told.kind in (control.OPENED, control.CLOSED):
-                self._question_told(msgspec.json.decode(told.data, type=control.Question))
+                self.question_told(msgspec.json.decode(told.data, type=control.Question))
             elif told.kind == control.AGENT:
                 self._agent_told(msgspec.json.decode(told.data, type=dict[str, object]))
             elif told.topic in ROWS:
@@ -189,7 +189,8 @@ class Followed:
             return  # an event of a later version
         self._fleet.changed()
 
-    def _question_told(self, question: control.Question) -> None:
+    def question_told(self, question: control.Question) -> None:
+        """A question is as its server says here."""
         if question.receipt is None:
             self.asked[question.id] = self._asked(question)
         else:

@@ -92,6 +92,8 @@ class SessionOrigin(Struct, frozen=True):
     """The client has started the server and shares its user."""
     is_forwarded: bool = False
     """Its client is connected to another server, which forwards its requests."""
+    is_view: bool = False
+    """A person looks, and can change nothing: looking is no call that the audit lists."""
     is_unread: Callable[[Id], bool] = lambda _: False
     """Whether the transport knows that the answer to this request was not read."""
 
@@ -121,6 +123,7 @@ class Session:
         self.number = next(_numbers)
         self.is_local = origin.is_local
         self.is_forwarded = origin.is_forwarded
+        self._is_view = origin.is_view
         self.may_administer = origin.administers
         self._is_unread = origin.is_unread
         self.caller = origin.caller or self.id
@@ -210,6 +213,7 @@ class Session:
             principal=self.principal,
             session=self,
             is_forwarded=self.is_forwarded,
+            is_view=self._is_view,
         )
         call = Call(client, request, self._settings, self._tools.limits)
         self._calls[request_id] = call

@@ -156,7 +156,7 @@ async def test_a_question_that_the_client_answers_ends_on_the_page_as_well(tmp_p
             assert "also asked of tests" in await mira.page(href)
             server.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}})
             assert structured(await server.result(call))["content"] == "It ran."
-            assert "It was answered (approved) by tests" in await mira.page(href)
+            await mira.shows(href, "It was answered (approved) by tests")
 
 
 async def test_an_agent_that_nobody_answered_is_asked_to_try_again(tmp_path: Path) -> None:

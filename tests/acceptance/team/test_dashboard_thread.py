@@ -79,7 +79,7 @@ async def test_a_running_thread_is_shown_written_to_and_stopped(tmp_path: Path) 
             assert (await mira.get("/ui/@arch")).headers["location"] == row["href"]
             path = "/ui/threads/arch"
             async with asyncio.timeout(PATIENCE):
-                while (told := await mira.told(f"{path}.json"))["steps"][-1]["kind"] != "says":
+                while "of</b> it." not in json.dumps((told := await mira.told(f"{path}.json"))["steps"]):
                     pass
             assert [turn["steps"] for turn in told["turns"]] == [2, 3]
             assert (told["is_running"], told["is_live"]) == (True, True)
@@ -152,6 +152,9 @@ async def test_a_diff_says_where_it_comes_from_and_pictures_are_confined(tmp_pat
             assert "Why &lt;b&gt;1&lt;/b&gt;?" in page
             refused = await mira.told(f"{path}/diff.json?of=uncommitted")
             assert (refused["files"], "not in a git repository" in refused["said"]) == ([], True)
+            # Looking is not acting: of what was refused there is a line, of what was shown there is none.
+            looks = [(entry["event"], entry["outcome"]) for entry in server.audit() if entry["event"] == "codex_diff"]
+            assert looks == [("codex_diff", "refused")]
             text = await mira.page(path)
             found = re.search(r'<img loading="lazy" src="([^"]+)" width="1" height="1" alt="dot.png">', text)
             assert found is not None

@@ -61,6 +61,13 @@ class Visitor:
                 pass
         return told
 
+    async def shows(self, path: str, words: str) -> str:
+        """The text of a page, once it has these words: servers tell each other what was answered elsewhere."""
+        async with asyncio.timeout(PATIENCE):
+            while words not in (text := await self.page(path)):
+                pass
+        return text
+
     async def send(self, path: str, fields: Mapping[str, str], **headers: str) -> Answer:
         """Send a form of one of our pages."""
         form = {"sec-fetch-site": "same-origin", "origin": "null", "content-type": "application/x-www-form-urlencoded"}

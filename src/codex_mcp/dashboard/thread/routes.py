@@ -129,7 +129,8 @@ class Threads:
         facts = visit.fleet.facts()
         agent = None if agent is None else agent_of(facts, agent.codex_id) or agent  # it may have changed meanwhile
         pictures = self._shown_pictures(agent, at, shown)
-        around = Around(facts, visit.seen, time.time(), at.known, at.trouble, at.is_live, pictures)
+        is_live = at.is_live and (agent is None or agent.status == "active")
+        around = Around(facts, visit.seen, time.time(), at.known, at.trouble, is_live, pictures)
         return thread_page(around, agent, shown)
 
     def _shown_pictures(self, agent: AgentFacts | None, at: Conversation, shown: Steps | None) -> dict[str, Picture]:

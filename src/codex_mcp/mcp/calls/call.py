@@ -60,6 +60,8 @@ class CallRequest(Struct, frozen=True):
     """That of its client, for what is loaded later."""
     is_forwarded: bool = False
     """Another server has passed it on to this one, which passes it on to none."""
+    is_view: bool = False
+    """A person looks at what it answers."""
 
 
 class Elsewhere(Protocol):
@@ -113,6 +115,7 @@ class Call:
         self._unused: dict[str, str] = {}
         self.session = request.session
         self.is_forwarded = request.is_forwarded
+        self.is_view = request.is_view
         self._elsewhere: Elsewhere | None = None
 
     @property

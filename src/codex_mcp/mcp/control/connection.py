@@ -273,7 +273,8 @@ class Connection:
 
     def _opened(self, hello: control.Hello, principal: str) -> Session:
         is_whole = hello.principal is None and not hello.view
-        origin = SessionOrigin(principal, self._id, f"control {self._id} {principal}", administers=lambda: is_whole)
+        caller = f"control {self._id} {principal}"
+        origin = SessionOrigin(principal, self._id, caller, administers=lambda: is_whole, is_view=hello.view)
         session = Session(self._peer, self._inside.tools, self._inside.calls, origin)
         session.client.introduce(mcp.ClientInfo(hello.program, hello.version), {})
         return session

@@ -193,7 +193,7 @@ class TeamTools:
         except Explained as exc:
             note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
             raise
-        if not tool.audits and call.part is None:
+        if not tool.audits and call.part is None and not call.is_view:
             note(AuditOutcome.OK)
         return result
 
