@@ -75,6 +75,7 @@ async def test_an_open_page_shows_who_needs_you_and_a_key_and_enter_answer(tmp_p
         await at.server.start(say("hello"), identity="dev")
         browser = at.browser
         await browser.do("open")
+        await browser.keys_alone()
         await browser.do("go", url=f"{at.origin}/ui/fleet")
         await browser.see("h1", "Open the dashboard from your terminal.")
         await browser.do("fill", selector="#code", text=at.code)
@@ -91,8 +92,7 @@ async def test_an_open_page_shows_who_needs_you_and_a_key_and_enter_answer(tmp_p
         # Words that somebody types here by mistake answer nothing.
         await browser.keys(*"yes a", "Enter", "Escape")
         assert await browser.do("tell", expression="document.querySelector('form[data-answer]') !== null")
-        await browser.do("tell", expression="window.then = performance.now()")
-        await browser.do("until", expression="performance.now() - window.then > 1000")
+        await browser.a_moment()
         await browser.keys("a")
         await browser.see(".press", "press")
         await browser.keys("Enter")
@@ -101,9 +101,7 @@ async def test_an_open_page_shows_who_needs_you_and_a_key_and_enter_answer(tmp_p
         await browser.see("h1", "Nobody needs you.")
         # A page on which nothing is asked stays, and shows the next question when it comes.
         await browser.do("go", url=f"{at.origin}/ui/needs-you")
-        await browser.do("tell", expression="window.then = performance.now()")
         await browser.see("#live", "Live")
-        await browser.do("until", expression="performance.now() - window.then > 1000")
         await at.server.reply("arch", "[[scene: escalate]]", background=True)
         await browser.see("#card h2", "arch wants to run a command")
 
@@ -111,6 +109,7 @@ async def test_an_open_page_shows_who_needs_you_and_a_key_and_enter_answer(tmp_p
 async def test_without_javascript_forms_answer_and_everything_can_be_read(tmp_path: Path) -> None:
     async with scene(tmp_path) as at:
         await at.server.start("[[scene: escalate]]", identity="arch", **ASKS)
+        await pending(at.server)  # without JavaScript nothing comes to a page that is open
         await at.sign_in(javascript=False)
         await at.card()
         await at.browser.see("pre.command", "touch made.txt")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.acceptance.team.test_terminal_kinds import OVERRIDES, SCRIPT, decided
 from tests.judges.test_dashboard import ASKS, Scene
-from tests.support.clients.browser import Browser, running_browser
+from tests.support.clients.browser import running_browser
 from tests.support.dashboard.visitor import own_pages
 from tests.support.rendezvous import TcpProxy
 from tests.support.servers.mcp_server import Json
@@ -15,13 +15,6 @@ from tests.support.team.team_server import TeamServer, structured, team_server
 NEEDS = "fetch('/ui/needs-you.json').then((r) => r.json())"
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 COVERED = """(() => { const bar = document.querySelector('.bottom'); return getComputedStyle(bar).display === 'none' ? 0 : bar.getBoundingClientRect().top; })()"""  # noqa: E501
-SECOND = "performance.now() - window.then > 1000"
-
-
-async def a_moment(browser: Browser) -> None:
-    """Letters do nothing in the first moment of a page, and shortly after another letter."""
-    await browser.do("tell", expression="window.then = performance.now()")
-    await browser.do("until", expression=SECOND)
 
 
 async def go_to(at: Scene, name: str) -> None:
@@ -49,17 +42,18 @@ async def test_every_kind_is_answered_by_mouse_by_keys_and_by_touch(tmp_path: Pa
         for name in scenes:
             await server.start(f"[[scene: {name}]]", identity=name, **ASKS)
         await browser.do("open")
+        await browser.keys_alone()
         assert await browser.do("go", url=at.link) == 200
         await browser.see("h1", "6 agents need you.")
         # By keys: once, for the session, with a note.
         await go_to(at, "command")
         await browser.see("#live", "Live")
-        await a_moment(browser)
+        await browser.a_moment()
         await browser.keys("d", *"No", "Tab", "Enter")
         await browser.see("#receipt", "It was answered (denied) by mira")
         await go_to(at, "patch")
         await browser.see("#live", "Live")
-        await a_moment(browser)
+        await browser.a_moment()
         await browser.keys("s", "Enter")
         await browser.see("#receipt", "It was answered (approved_for_session) by mira")
         # By mouse.
@@ -108,34 +102,32 @@ async def test_nothing_is_answered_by_accident(tmp_path: Path) -> None:
         at = Scene(server, browser, link, pages)
         await server.start("[[scene: escalate]]", identity="first", **ASKS)
         await browser.do("open")
+        await browser.keys_alone()
         assert await browser.do("go", url=at.link) == 200
         await browser.see("h1", "1 agent needs you.")
         await at.card()
         await browser.see("#live", "Live")
         for words in ("as I said, go ahead", "yes", "please use redis", "as a start, all is fine; s"):
             await browser.keys(*("Space" if letter == " " else letter for letter in words), "Enter")
-        await a_moment(browser)
+        await browser.a_moment()
         for key in ("a", "s"):
             await browser.do("down", key=key)  # held down: it repeats, and other keys come between
             await browser.do("down", key=key)
             await browser.do("up", key=key)
             await browser.keys("Space")
             await browser.keys("Enter")
-            await a_moment(browser)
+            await browser.a_moment()
         await browser.do("down", key="Enter")
         await browser.do("down", key="Enter")
         await browser.do("up", key="Enter")
         told = await browser.do("tell", expression=NEEDS)
         assert (len(told["items"]), told["answered"]) == (1, [])
         # A question that comes between the letter and Enter is not the one that is answered.
-        await a_moment(browser)
+        await browser.a_moment()
         await browser.keys("a")
         await browser.see(".press", "press")
         await server.start("[[scene: escalate]]", identity="second", **ASKS)
         await browser.see("#queue", "second")
-        if not await browser.do("tell", expression="document.activeElement.dataset.key === 'a'"):
-            await a_moment(browser)  # six seconds let go
-            await browser.keys("a")
         await browser.keys("Enter")
         await browser.see("#receipt", "It was answered (approved) by mira")
         told = await browser.do("tell", expression=NEEDS)

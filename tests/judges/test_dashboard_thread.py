@@ -136,4 +136,4 @@ async def test_the_page_of_a_thread_is_for_everybody(tmp_path: Path) -> None:
         await browser.see("#composer .said", "Sent.")
         await browser.see("#transcript", "And now?")
         over = "document.elementFromPoint(...(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.querySelector('[data-send]').getBoundingClientRect())).closest('[data-send]') !== null"  # noqa: E501
-        assert await browser.do("tell", expression=over)
+        await browser.do("until", expression=over)

@@ -25,6 +25,16 @@ def chromium() -> str:
     return found
 
 
+SLOW = """{
+  let at = 0;
+  performance.now = () => at;
+  window.pass = (ms) => { at += ms; };
+  const set = window.setTimeout;
+  window.setTimeout = (act, ms, ...more) => set(act, ms === 6000 ? 600000 : ms, ...more);
+}"""
+"""Between two keys no time passes, however busy the machine is, unless a test says so; what was armed stays armed."""
+
+
 class Browser:
     """One page of one browser."""
 
@@ -42,6 +52,14 @@ class Browser:
     async def see(self, selector: str, text: str = "") -> None:
         """Wait until this is seen."""
         await self.do("see", selector=selector, text=text)
+
+    async def keys_alone(self) -> None:
+        """From now on no time passes between two keys, on every page that is loaded; `a_moment` lets it pass."""
+        await self.do("before", script=SLOW)
+
+    async def a_moment(self) -> None:
+        """Letters do nothing in the first moment of a page, and shortly after another letter."""
+        await self.do("tell", expression="pass(1000)")
 
     async def keys(self, *keys: str) -> None:
         """Press these keys, one after the other."""
