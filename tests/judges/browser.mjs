@@ -15,6 +15,7 @@ let context = null, page = null;
 const acts = {
   async open({ width = 1440, height = 900, theme = "light", javascript = true, cookies = [], forced = "none", motion = "no-preference" }) {
     const phone = width < 760;
+    await context?.close();  // what nobody looks at any more would go on listening
     context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, javaScriptEnabled: javascript, hasTouch: phone, isMobile: phone, forcedColors: forced, reducedMotion: motion });
     await context.addCookies(cookies);
     context.setDefaultTimeout(patience);

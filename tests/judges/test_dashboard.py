@@ -5,13 +5,18 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.support.clients.browser import Browser, running_browser
 from tests.support.dashboard.facts import HARM
 from tests.support.dashboard.visitor import own_pages, visitor_with
+from tests.support.patience import PATIENCE
 from tests.support.servers.child import Child
 from tests.support.servers.mcp_server import Json
 from tests.support.team.scenes import TEAM_SCRIPT
 from tests.support.team.team_server import TeamServer, say, structured, team_server
+
+pytestmark = pytest.mark.timeout(10 * PATIENCE)  # a browser opens many pages: half a minute on a quiet machine
 
 ASKS: Json = {"sandbox": "read-only", "approval-policy": "on-request", "background": True}
 HARMLESS_NAME = '<b onclick="x">\u202e'

@@ -3,14 +3,19 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.team.test_terminal_kinds import OVERRIDES, SCRIPT, decided
 from tests.judges.test_dashboard import ASKS, Scene
 from tests.support.clients.browser import running_browser
 from tests.support.dashboard.visitor import own_pages
+from tests.support.patience import PATIENCE
 from tests.support.rendezvous import TcpProxy
 from tests.support.servers.mcp_server import Json
 from tests.support.team.scenes import TEAM_SCRIPT
 from tests.support.team.team_server import TeamServer, structured, team_server
+
+pytestmark = pytest.mark.timeout(10 * PATIENCE)  # a browser opens many pages: half a minute on a quiet machine
 
 NEEDS = "fetch('/ui/needs-you.json').then((r) => r.json())"
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

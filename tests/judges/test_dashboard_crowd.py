@@ -5,13 +5,18 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from codex_mcp.wire import control
 from codex_mcp.wire.control_thread import Step
 from tests.support.clients.browser import Browser, running_browser
 from tests.support.dashboard.crowd import Crowd, crowd
 from tests.support.dashboard.facts import HARM
 from tests.support.dashboard.visitor import own_pages
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Setup
+
+pytestmark = pytest.mark.timeout(10 * PATIENCE)  # a browser opens many pages: half a minute on a quiet machine
 
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 ROWS = "[...document.querySelectorAll('#group-work .row')].map((row) => row.id).join()"

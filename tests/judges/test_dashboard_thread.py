@@ -7,13 +7,18 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.acceptance.team.test_dashboard_http import link_of, server_with
 from tests.support.clients.browser import Browser, running_browser
 from tests.support.dashboard.visitor import own_pages
+from tests.support.patience import PATIENCE
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import Json
 from tests.support.team.team_server import TeamServer, structured, team_server
+
+pytestmark = pytest.mark.timeout(10 * PATIENCE)  # a browser opens many pages: half a minute on a quiet machine
 
 ASKS: Json = {"sandbox": "workspace-write", "approval-policy": "on-request", "background": True}
 WORK = """
@@ -99,14 +104,20 @@ async def test_each_place_says_what_happens_as_it_happens(tmp_path: Path) -> Non
         await everywhere("ready", "Nothing was", "one", "seen")
 
 
+async def asking(server: TeamServer, model: ScriptedModel, browser: Browser, origin: str) -> list[Json]:
+    """The agent asks, and its page shows that; the cookies of the browser."""
+    model.release("think")
+    (server.setup.work / "held").write_text("blue\n")
+    await server.start("Do the work.\n[[scene: work]]", identity="arch", **ASKS)
+    await browser.do("go", url=f"{origin}/ui/threads/arch")
+    await browser.see("#ask h2", "wants to run a command")
+    cookies: list[Json] = await browser.do("cookies")
+    return cookies
+
+
 async def test_the_page_of_a_thread_is_for_everybody(tmp_path: Path) -> None:
     async with work(tmp_path) as (server, model, browser, (origin, _)):
-        model.release("think")
-        (server.setup.work / "held").write_text("blue\n")
-        await server.start("Do the work.\n[[scene: work]]", identity="arch", **ASKS)
-        await browser.do("go", url=f"{origin}/ui/threads/arch")
-        await browser.see("#ask h2", "wants to run a command")
-        cookies = await browser.do("cookies")
+        cookies = await asking(server, model, browser, origin)
         kinds: list[Json] = [{"width": width, "theme": theme} for width in (1360, 390) for theme in ("light", "dark")]
         kinds += [{"width": 680}, {"width": 320}, {"forced": "active"}, {"motion": "reduce"}, {"javascript": False}]
         for kind in kinds:
@@ -119,7 +130,13 @@ async def test_the_page_of_a_thread_is_for_everybody(tmp_path: Path) -> None:
                     await browser.see("#live", "Live" if kind.get("width", 1360) > 420 else "")
                     assert await browser.do("axe") == [], (kind, path)
             await browser.do("until", expression="document.getAnimations().length === 0")
+
+
+async def test_an_agent_is_written_to_without_javascript_and_by_touch(tmp_path: Path) -> None:
+    async with work(tmp_path) as (server, model, browser, (origin, _)):
+        cookies = await asking(server, model, browser, origin)
         # Without JavaScript the page has the same words, and its forms work.
+        await browser.do("open", height=844, cookies=cookies, javascript=False)
         await browser.do("go", url=f"{origin}/ui/threads/arch")
         await browser.see("#steps", "the word is blue")
         await browser.do("fill", selector="#write", text="Never mind. [[scene: say]]")

@@ -20,6 +20,8 @@ from codex_mcp.wire import control
 
 LONGEST_KEY: Final = 64
 
+EXPIRED: Final = "expired"
+
 
 class Answered(Struct, frozen=True, kw_only=True):
     """What became of an answer."""
@@ -78,7 +80,7 @@ async def answered(state_dir: str, fleet: Fleet, question_id: str, posted: Poste
         asked = await found(state_dir, fleet, question_id, caller) or asked
         fleet.told(asked)  # the next page that is opened must not offer it again
     return Answered(
-        status=200 if verdict.used else 409,
+        status=200 if verdict.used else 410 if verdict.state == EXPIRED else 409,
         used=verdict.used,
         sentence=verdict.sentence,
         asked=asked,

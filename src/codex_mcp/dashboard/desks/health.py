@@ -108,7 +108,7 @@ def _sentence(bad: int, warn: int) -> str:
 
 def _checks(facts: FleetFacts, now: float) -> Iterator[Check]:
     for silent in facts.silent:
-        yield Check(BAD, "Server", one_line(silent.why), "its agents go on when it does")
+        yield Check(BAD, "Server", one_line(silent.why), "nothing can be answered there from here meanwhile")
     if not facts.servers:
         yield Check(OK, "Servers", "none runs", "a client starts one, or codex-mcp serve")
     for server in facts.health:
