@@ -47,7 +47,7 @@ NOT_YET = {
     "mcp.calls.call": {"turn.audience"},
     "mcp.calls.waiting": {"in_flight.keys"},
     "mcp.http.grants": {"grant.admitted", "grant.generation"},
-    "mcp.http.streams.live_stream": {"self._delivery.missed"},
+    "transports.streams.live_stream": {"self._delivery.missed"},
     "relay.retention": {"each.sent_at"},
     "rendezvous.registry": {"known.seen_at"},
     "rendezvous.relay": {"self.metrics.too_slow", "self.metrics.unreadable"},

@@ -8,9 +8,9 @@ import pytest
 from codex_mcp.base.futures import Waiter
 from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, ChannelLimits, HttpChannel, InboxFull, Reading
-from codex_mcp.mcp.http.streams.live_stream import LiveStream
-from codex_mcp.mcp.http.streams.message_ring import MOST_VITAL
 from codex_mcp.rpc.channel import FrameKind
+from codex_mcp.transports.streams.live_stream import LiveStream
+from codex_mcp.transports.streams.message_ring import MOST_VITAL
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
 
 NOTE = Notification("note", NO_PARAMS)

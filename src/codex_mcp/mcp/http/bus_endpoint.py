@@ -21,14 +21,13 @@ from codex_mcp.mcp.http.channel import InboxFull
 from codex_mcp.mcp.http.endpoint import (
     RETRY_LATER,
     Refusal,
-    StreamStyle,
     answer_json,
     read_message,
     refusal,
-    stream_out,
 )
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.transports.http import Header, HttpExchange
+from codex_mcp.transports.streams.sse import StreamStyle, stream_out
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Message, Request
 
 SESSION_HEADER: Final = "mcp-session-id"

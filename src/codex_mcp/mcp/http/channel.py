@@ -21,11 +21,11 @@ from msgspec import Struct
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.settings.kinds import SlowReader
-from codex_mcp.mcp.http.streams.backlog import Backlog
-from codex_mcp.mcp.http.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
-from codex_mcp.mcp.http.streams.message_ring import MOST_BYTES
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.channel import Frame, FrameKind, Receiving
+from codex_mcp.transports.streams.backlog import Backlog
+from codex_mcp.transports.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
+from codex_mcp.transports.streams.message_ring import MOST_BYTES
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
 INBOX: Final = 128

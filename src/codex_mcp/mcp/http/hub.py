@@ -23,14 +23,14 @@ from codex_mcp.mcp.http import tickets
 from codex_mcp.mcp.http.channel import HttpChannel, Reading, limits_of
 from codex_mcp.mcp.http.ended_sessions import EndedSessions
 from codex_mcp.mcp.http.evictions import to_evict
-from codex_mcp.mcp.http.streams.backlog import Backlog
-from codex_mcp.mcp.http.streams.live_stream import Delivery
 from codex_mcp.mcp.http.tickets import SessionTicket
 from codex_mcp.mcp.known_clients import asks_for_events
 from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import ID_BYTES, Session, SessionOrigin, ToolBox
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
+from codex_mcp.transports.streams.backlog import Backlog
+from codex_mcp.transports.streams.live_stream import Delivery
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id, Message, Notification, Request
 

@@ -34,21 +34,20 @@ from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint, deliver
 from codex_mcp.mcp.http.endpoint import (
     RETRY_LATER,
     Refusal,
-    StreamStyle,
     accepts,
     answer_json,
     read_message,
     refusal,
-    stream_out,
 )
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
-from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
-from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.known_clients import takes_priming
 from codex_mcp.mcp.session import Session, SessionOrigin
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.transports.http import JSON, HttpExchange
+from codex_mcp.transports.streams.answer_channel import AnswerChannel
+from codex_mcp.transports.streams.live_stream import LiveStream
+from codex_mcp.transports.streams.sse import StreamStyle, stream_out
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,

@@ -17,9 +17,9 @@ from codex_mcp.mcp.http.channel import InboxFull
 from codex_mcp.mcp.http.endpoint import Refusal, decoded
 from codex_mcp.mcp.http.grants import CLOSED_BY_POLICY, NO_LONGER_VALID
 from codex_mcp.mcp.http.hub import HubSession
-from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
 from codex_mcp.rpc import codec
 from codex_mcp.transports.http import HttpExchange
+from codex_mcp.transports.streams.live_stream import LiveStream, dropped_marker
 from codex_mcp.transports.websockets.channel import ROOM, SocketChannel
 from codex_mcp.transports.websockets.socket import Socket, SocketRules
 from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Message, Request

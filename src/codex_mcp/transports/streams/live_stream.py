@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.kinds import SlowReader
-from codex_mcp.mcp.http.streams.backlog import LAG, Backlog
-from codex_mcp.mcp.http.streams.message_ring import MOST_BYTES, Batch, MessageRing
 from codex_mcp.rpc.codec import encode_notification
+from codex_mcp.transports.streams.backlog import LAG, Backlog
+from codex_mcp.transports.streams.message_ring import MOST_BYTES, Batch, MessageRing
 
 STREAM_MESSAGES: Final = 128
 """Messages kept for one reader on `/mcp`: how far it may fall behind, and how much it can resume."""

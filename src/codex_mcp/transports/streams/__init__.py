@@ -2,5 +2,5 @@
 
 `message_ring` keeps the newest messages and decides what a slow reader misses; `live_stream` lets one reader wait for
 new ones; `backlog` holds the core back for readers that fall behind; `answer_channel` is the channel of a stateless
-request. Start with `message_ring`.
+request; `sse` writes a stream to its client. Start with `message_ring`.
 """

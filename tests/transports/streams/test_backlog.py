@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.http.streams.backlog import LAG, MOST_HELD, Backlog, HoldBudget
-from codex_mcp.mcp.http.streams.live_stream import BATCH_BYTES, Delivery, LiveStream
+from codex_mcp.transports.streams.backlog import LAG, MOST_HELD, Backlog, HoldBudget
+from codex_mcp.transports.streams.live_stream import BATCH_BYTES, Delivery, LiveStream
 from tests.support.clock import Clock, run_with_clock
 
 SOME = b"x" * BATCH_BYTES

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
-from codex_mcp.mcp.http.streams.live_stream import Delivery
 from codex_mcp.rpc.channel import FrameKind
 from codex_mcp.rpc.errors import ConnectionLost, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer, PendingCall, RequestHandler, error_for
+from codex_mcp.transports.streams.answer_channel import AnswerChannel
+from codex_mcp.transports.streams.live_stream import Delivery
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, ErrorObject, Request
 from tests.support.servers.mcp_session import no_hurry
 

@@ -6,8 +6,8 @@ client cannot be asked: a request to it is dropped, and the peer fails it after 
 
 from __future__ import annotations
 
-from codex_mcp.mcp.http.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
 from codex_mcp.rpc.channel import FrameKind, Receiver
+from codex_mcp.transports.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
 from codex_mcp.wire.jsonrpc import Id, Request
 
 

@@ -5,9 +5,9 @@ import asyncio
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.http.streams.backlog import LAG
-from codex_mcp.mcp.http.streams.live_stream import BATCH_BYTES, Delivery, LiveStream, dropped_marker
-from codex_mcp.mcp.http.streams.message_ring import Batch
+from codex_mcp.transports.streams.backlog import LAG
+from codex_mcp.transports.streams.live_stream import BATCH_BYTES, Delivery, LiveStream, dropped_marker
+from codex_mcp.transports.streams.message_ring import Batch
 from tests.support.clock import Clock, run_with_clock
 
 

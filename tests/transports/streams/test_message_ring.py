@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from codex_mcp.base.settings.kinds import SlowReader
-from codex_mcp.mcp.http.streams import message_ring
-from codex_mcp.mcp.http.streams.message_ring import Batch, MessageRing, Numbered
+from codex_mcp.transports.streams import message_ring
+from codex_mcp.transports.streams.message_ring import Batch, MessageRing, Numbered
 
 MANY = 10**9
 
