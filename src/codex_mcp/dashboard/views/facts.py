@@ -13,6 +13,7 @@ from codex_mcp.base.printable import one_line
 from codex_mcp.base.timestamps import parse_timestamp
 from codex_mcp.control.asked import Asked
 from codex_mcp.team.records.audit_entry import AuditEntry
+from codex_mcp.wire.control_agents import LiveRow
 from codex_mcp.wire.control_mail import LetterFacts
 
 
@@ -21,7 +22,7 @@ class RunBy(Struct, frozen=True):
     pid: int = 0
 
 
-class AgentFacts(Struct, frozen=True, kw_only=True):
+class AgentFacts(LiveRow, frozen=True, kw_only=True):
     """An agent: its record, and if a server runs it, what it does. Times are seconds since 1970."""
 
     codex_id: str
@@ -41,22 +42,7 @@ class AgentFacts(Struct, frozen=True, kw_only=True):
     turns: int = 0
     tokens: int = 0
     last_error: str | None = None
-    closing: bool = False
     owner: RunBy | None = None
-    task: str = ""
-    doing: str = ""
-    said: str = ""
-    since: float | None = None
-    heard: float | None = None
-    waiting: int = 0
-    added: int = 0
-    removed: int = 0
-    mail: int = 0
-    held_mail: int = 0
-    paused: str = ""
-    paused_until: float | None = None
-    environment: str = ""
-    context: int | None = None
     cost: float = 0.0
 
     @property

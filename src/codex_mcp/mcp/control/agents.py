@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
-from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.secrets.redact import redact
@@ -27,6 +26,7 @@ from codex_mcp.team.records.registry_text import entry_text
 from codex_mcp.team.roster import Member
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.turn import Turn
+from codex_mcp.wire.control_agents import LiveRow
 from codex_mcp.wire.control_thread import Usage
 
 EVERY: Final = 0.25
@@ -44,36 +44,6 @@ LONGEST: Final = 300
 TEXTS: Final = ("task", "doing", "said")
 
 
-class Live(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What a row says beside the record of the agent."""
-
-    task: str = ""
-    """What it was asked last."""
-    doing: str = ""
-    """What it does now, while it is busy."""
-    said: str = ""
-    """How it answered, or why it failed."""
-    since: float
-    """When it began that; times are seconds since 1970."""
-    heard: float
-    """About when it last gave a sign of life."""
-    closing: bool = False
-    waiting: int = 0
-    """Prompts that wait for it."""
-    added: int = 0
-    removed: int = 0
-    """Lines that its last turn has changed."""
-    mail: int = 0
-    held_mail: int = 0
-    """Unread messages, and those of them that are held back."""
-    paused: str = ""
-    paused_until: float | None = None
-    environment: str = ""
-    """Where its commands run, if not on this machine."""
-    context: int | None = None
-    """Percent of the model's context that its newest request has filled, once Codex has told it."""
-
-
 class AgentsWatch:
     def __init__(
         self, inside: Inside, may_see: Callable[[str], bool], tell: Callable[[Mapping[str, object]], None]
@@ -81,7 +51,7 @@ class AgentsWatch:
         self._inside = inside
         self._may_see = may_see
         self._tell = tell
-        self._known: dict[str, tuple[Agent, Live]] = {}
+        self._known: dict[str, tuple[Agent, LiveRow]] = {}
         self._began: dict[str, tuple[str, float]] = {}
         """The name of the newest turn of each agent, and when it began."""
         self._heard: dict[str, float] = {}
@@ -132,7 +102,7 @@ class AgentsWatch:
                     self._mail[member.agent.codex_id] = unread, held
             await asyncio.sleep(MAIL_EVERY)
 
-    def _live(self, member: Member) -> Live:
+    def _live(self, member: Member) -> LiveRow:
         agent, thread = member.agent, member.thread
         unread, held = self._mail.get(agent.codex_id, (0, 0))
         pause = self._inside.team.work.pause(member)
@@ -144,7 +114,7 @@ class AgentsWatch:
         outcome = None if turn is None else turn.outcome
         has_ended = outcome is not None and outcome.status is not Status.RUNNING
         running = None if thread is None else thread.current
-        return Live(
+        return LiveRow(
             task="" if turn is None else turn.spec.prompt[:LONGEST],
             doing=(running.record.activity if running is not None else "starting")[:LONGEST] if is_busy else "",
             said=outcome.content[:LONGEST] if outcome is not None and has_ended and not is_busy else "",
@@ -188,7 +158,7 @@ def _context(usage: Usage | None) -> int | None:
     return None if usage is None or not usage.window else min(100, round(100 * usage.context / usage.window))
 
 
-def _row(agent: Agent, live: Live) -> dict[str, object]:
+def _row(agent: Agent, live: LiveRow) -> dict[str, object]:
     row: dict[str, object] = msgspec.json.decode(entry_text(agent))
     said: dict[str, object] = msgspec.to_builtins(live)
     return {**row, **said, **{name: redact(str(said[name])) for name in TEXTS if name in said}}
