@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.base.files import make_private_folder
 from codex_mcp.base.ownership import chown_advice
@@ -22,6 +25,7 @@ from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.starting.core_git import core_variables
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
+from codex_mcp.codex.surviving.terms import Survival
 from codex_mcp.codex.versions.measured import shown
 from codex_mcp.codex.versions.release import Release
 from codex_mcp.codex.versions.trials import Trials
@@ -70,6 +74,26 @@ def launcher(
         return CoreLaunch(argv, child_environment, converse, version=version, is_guarded=True, dies_with_us=True)
 
     return launch
+
+
+def outliving(launch: Launcher, survival: Survival, codex_home: str) -> Launcher:
+    """The same core, which may outlive the server. An old Codex does not."""
+    from codex_mcp.codex.surviving.programs import kept_program  # noqa: PLC0415  few servers need it
+
+    async def launch_on_socket() -> CoreLaunch:
+        found = await launch()
+        if found.backend != "app-server":
+            return found
+        program = found.argv[0]
+        try:
+            kept = await in_thread(kept_program, codex_home, program)
+        except OSError as exc:
+            logger.warning("an update of Codex while it runs may break it: cannot keep %s: %s", program, exc)
+            return replace(found, survival=survival)
+        environment = {**found.environment, "PATH": kept.search_path(found.environment["PATH"])}
+        return replace(found, argv=[kept.program, *found.argv[1:]], environment=environment, survival=survival)
+
+    return launch_on_socket
 
 
 async def _after_trial(binary: Binary, settings: CoreSettings, search_path: str, trials: Trials) -> Binary:

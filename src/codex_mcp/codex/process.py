@@ -14,11 +14,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, Protocol
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.codex.core import CoreLost
+from codex_mcp.codex.core import Core, CoreLost
+from codex_mcp.transports.child import Exit
+from codex_mcp.wire.app.requests import Initialized
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +59,22 @@ class CoreProcess:
         return await asyncio.shield(self._lost)
 
 
+class SupervisedCore(Core, Protocol):
+    """A core as its supervisor uses it."""
+
+    process: CoreProcess | None
+    """Set by the supervisor."""
+
+    @property
+    def leaves(self) -> bool: ...
+
+    def run(self) -> Coroutine[Any, Any, None]: ...
+
+    async def aclose(self) -> None: ...
+
+    async def initialize(self) -> Initialized: ...
+
+
 def reason_in(stderr: str) -> str:
     """The line that names the error; empty if none does."""
     lines = _lines(stderr)
@@ -73,6 +91,17 @@ def last_words(stderr: str) -> str:
     """The line to quote of a program that did not start; empty if it wrote nothing."""
     telling = [line for line in _lines(stderr) if not _BACKTRACE_LINE.match(line)]
     return reason_in(stderr) or (telling[-1][:MAX_QUOTED_CHARACTERS] if telling else "")
+
+
+def cannot_start(program: str, ended: Exit, why: BaseException) -> str:
+    """A sentence for the callers that wait for it."""
+    words = last_words(ended.stderr)
+    said = f": {words}" if words else ""
+    if isinstance(why, TimeoutError):
+        return f"cannot start Codex ({program}): it did not answer in time{said}"
+    if not isinstance(why, CoreLost):
+        return f"cannot start Codex ({program}): {why}"  # it gave a reason; that we then killed it adds nothing
+    return f"cannot start Codex ({program}): it ended with {ended}{said}"
 
 
 def _lines(stderr: str) -> list[str]:

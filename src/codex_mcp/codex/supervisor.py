@@ -17,8 +17,8 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -33,39 +33,29 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
 from codex_mcp.codex.environments import EnvironmentState
-from codex_mcp.codex.process import CoreProcess, last_words, reason_in
+from codex_mcp.codex.process import CoreProcess, SupervisedCore, cannot_start, reason_in
 from codex_mcp.codex.starting.first_start import RETRY_DELAYS, met_another, one_at_a_time
 from codex_mcp.codex.starting.guard import start_guard
+from codex_mcp.codex.surviving.terms import CannotSurvive, Command, Survival
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child
-from codex_mcp.wire.app.requests import Initialized
+
+if TYPE_CHECKING:  # loaded for a core that may outlive us
+    from codex_mcp.codex.surviving.cores import SurvivingCores
+    from codex_mcp.codex.surviving.link import CoreLink
 
 logger = logging.getLogger(__name__)
 
 MARK_BYTES: Final = 8
 """A mark need not be secret, only unique."""
 
+LEFT: Final = "the server has left Codex to the next one"
+
 LOST: Final = "Codex ended unexpectedly"
 
 EXIT_GRACE: Final = 2.0
 """Seconds from closing stdin until the kill. Codex ends within 0.1 s, or 0.3 s with a hundred threads."""
-
-
-class SupervisedCore(Core, Protocol):
-    """A core as its supervisor uses it."""
-
-    process: CoreProcess | None
-    """Set by the supervisor."""
-
-    @property
-    def leaves(self) -> bool: ...
-
-    def run(self) -> Coroutine[Any, Any, None]: ...
-
-    async def aclose(self) -> None: ...
-
-    async def initialize(self) -> Initialized: ...
 
 
 class CoreLaunch(Struct, frozen=True):
@@ -80,6 +70,8 @@ class CoreLaunch(Struct, frozen=True):
     dies_with_us: bool = False
     """It is killed when this server is (Linux). Otherwise it may survive that, or send requests to the model before it
     ends. Codex writes each line of a conversation at once, so none is lost."""
+    survival: Survival | None = None
+    """It may outlive this server. The last two then apply only if that is not possible here."""
 
 
 Launcher: TypeAlias = Callable[[], Awaitable[CoreLaunch]]
@@ -98,7 +90,7 @@ class MetAnother(CoreError):
 
 class _Running(Struct, eq=False):
     app: SupervisedCore
-    child: Child
+    child: Child | CoreLink
     process: CoreProcess
     has_started: bool = False
     is_ending: bool = False
@@ -127,6 +119,7 @@ class Supervisor:
         self.mark = os.urandom(MARK_BYTES).hex()
         """Identifies its cores and their commands by their environment."""
         self._guard: Child | None = None
+        self._surviving: SurvivingCores | None = None
         # Held while a child is started, so that it is not taken for an orphan.
         self._making = asyncio.Lock()
         self._stopped = False
@@ -203,13 +196,7 @@ class Supervisor:
 
     async def _start_once(self, launch: CoreLaunch) -> Core:
         async with self._making:
-            try:
-                limit = self._settings.max_message_bytes
-                before_exec = to_die_with_us() if launch.dies_with_us else None
-                environment = {**launch.environment, SERVED_BY: self.mark}
-                child = await start_child(launch.argv, environment, limit, before_exec=before_exec)
-            except OSError as exc:
-                raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
+            child = await self._child(launch)
             self._children.add(child.pid)
         self.starts += 1
         self._launched = launch
@@ -228,13 +215,39 @@ class Supervisor:
             if isinstance(exc, asyncio.CancelledError):
                 raise  # we are stopping: this is not a failed start
             kind = MetAnother if met_another(ended.stderr) else CoreError
-            raise kind(_cannot_start(launch.argv[0], ended, exc)) from exc
+            raise kind(cannot_start(launch.argv[0], ended, exc)) from exc
         logger.info("core %d started: %s, %s", child.pid, launch.argv[0], greeting.user_agent)
         self._running = running
         running.has_started = True
         return app
 
-    def _running_core(self, app: SupervisedCore, child: Child) -> _Running:
+    async def _child(self, launch: CoreLaunch) -> Child | CoreLink:
+        if launch.survival is not None:
+            try:
+                return await self._linked(launch, launch.survival)
+            except CannotSurvive as exc:
+                logger.warning("%s; Codex does not outlive this server", exc)
+        try:
+            limit = self._settings.max_message_bytes
+            before_exec = to_die_with_us() if launch.dies_with_us else None
+            environment = {**launch.environment, SERVED_BY: self.mark}
+            return await start_child(launch.argv, environment, limit, before_exec=before_exec)
+        except OSError as exc:
+            raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
+
+    async def _linked(self, launch: CoreLaunch, survival: Survival) -> CoreLink:
+        """The core that an earlier server has left, with its mark, or a new one. Raises CannotSurvive."""
+        if self._surviving is None:
+            from codex_mcp.codex.surviving.cores import SurvivingCores  # noqa: PLC0415  most cores are on stdio
+
+            self._surviving = SurvivingCores(survival)
+        command = Command(launch.argv, launch.environment, launch.version, self._settings.start_timeout)
+        linked = await self._surviving.core(command, self.mark)
+        self.mark = linked.mark
+        self._children |= self._surviving.pids()
+        return linked.link
+
+    def _running_core(self, app: SupervisedCore, child: Child | CoreLink) -> _Running:
         def end() -> None:
             if self._running is running:
                 self._running = None  # at once: the next call gets a new one
@@ -267,7 +280,7 @@ class Supervisor:
                 logger.error("%s; end of its stderr: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
 
-    async def _reap(self, child: Child) -> Exit:
+    async def _reap(self, child: Child | CoreLink) -> Exit:
         """The core closed its stdout: wait for its end, and enforce it after EXIT_GRACE."""
         try:
             async with asyncio.timeout(EXIT_GRACE):
@@ -277,13 +290,20 @@ class Supervisor:
             ended = await child.wait()
             if isinstance(exc, asyncio.CancelledError):  # the server stops: `_end` does not know this core any more
                 raise
+        surviving = self._outliving(child)
+        if surviving is not None and surviving.has_left:
+            return ended
         self._children.discard(child.pid)
         await self.end_orphans()
+        if surviving is not None:
+            await self.end_commands(lambda _: True)  # they may be no children of ours
+            await surviving.core_ended(self.mark)
         return ended
 
     async def _start_guard(self, launch: CoreLaunch) -> None:
         """Start the guard that cleans up after the core if this server is killed."""
-        if launch.is_guarded and self._guard is None and (guard := await start_guard(self.mark)) is not None:
+        is_guarded = self._guard is not None or (self._surviving is not None and self._surviving.pids())
+        if launch.is_guarded and not is_guarded and (guard := await start_guard(self.mark)) is not None:
             self._guard = guard
             self._children.add(guard.pid)
 
@@ -323,21 +343,36 @@ class Supervisor:
         self._listener.core_lost(running.app, reason)
         logger.info("core %d ended with %s", running.child.pid, ended)
 
+    def _outliving(self, child: Child | CoreLink) -> SurvivingCores | None:
+        """What keeps this core, if it may outlive us."""
+        return self._surviving if self._surviving is not None and self._surviving.link is child else None
+
+    async def _leave(self, running: _Running, surviving: SurvivingCores) -> None:
+        self._running = None
+        running.is_ending = True
+        await surviving.leave()
+        await running.app.aclose()
+        running.process.lost(CoreLost(LEFT))
+        logger.info("core %d goes on without this server", running.child.pid)
+
     async def retire(self, core: Core) -> None:
         """End this core if it still runs. The next call starts another."""
         if self._running is not None and self._running.app is core:
             await self._end(self._running)
 
-    async def stop(self) -> None:
-        """End the core and refuse to start another. Repeatable."""
+    async def stop(self, *, leave: bool = False) -> None:
+        """End the core and refuse to start another. Repeatable. `leave`: a core that may outlive us goes on."""
         self._stopped = True
         if self._starting is not None:
             self._starting.cancel()
             with contextlib.suppress(CoreError, asyncio.CancelledError):
                 await self._starting
         if self._running is not None:
-            await self._end(self._running)
+            surviving = self._outliving(self._running.child) if leave else None
+            await (self._end(self._running) if surviving is None else self._leave(self._running, surviving))
         await self._tasks.aclose()
+        if self._surviving is not None:
+            await self._surviving.aclose()
         guard, self._guard = self._guard, None
         if guard is not None:
             guard.kill()
@@ -352,13 +387,3 @@ def _lost(running: _Running, ended: Exit) -> CoreLost:
     words = reason_in(ended.stderr)
     said = f"{ended}: {words}" if words else str(ended)
     return CoreLost(f"{LOST} ({said}). {running.app.after_loss}")
-
-
-def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:
-    words = last_words(ended.stderr)
-    said = f": {words}" if words else ""
-    if isinstance(why, TimeoutError):
-        return f"cannot start Codex ({program}): it did not answer in time{said}"
-    if not isinstance(why, CoreLost):
-        return f"cannot start Codex ({program}): {why}"  # it gave a reason; that we then killed it adds nothing
-    return f"cannot start Codex ({program}): it ended with {ended}{said}"

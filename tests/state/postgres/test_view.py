@@ -6,10 +6,11 @@ import tempfile
 import asyncpg
 import pytest
 
+from codex_mcp.base.processes.boots import boot_id
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced
 from codex_mcp.state.postgres.store import PostgresStore, open_store
-from codex_mcp.state.postgres.view import CLAIMED, boot_id
+from codex_mcp.state.postgres.view import CLAIMED
 from tests.support.state.postgres import shared_postgres
 from tests.support.state.worlds import claimed
 

@@ -1,11 +1,14 @@
 import asyncio
 import gc
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import pytest
 from websockets.server import ServerProtocol
 
+from codex_mcp.transports.local import sockets as local_sockets
 from codex_mcp.transports.websockets import dialled
 from codex_mcp.transports.websockets.dialled import dial
 from codex_mcp.transports.websockets.socket import MAX_PONGS
@@ -118,3 +121,27 @@ async def test_pings_of_one_who_reads_nothing_are_not_all_answered() -> None:
         is_over.set()
         assert list(await client.receive()) == []
         await client.aclose()
+
+
+async def test_a_unix_socket_that_is_connected_can_be_dialled(tmp_path: Path) -> None:
+    over = asyncio.Event()
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(tmp_path / "s"))
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        protocol = ServerProtocol()
+        protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
+        (request,) = protocol.events_received()
+        protocol.send_response(protocol.accept(request))  # type: ignore[arg-type]
+        protocol.send_text(b"hello")
+        writer.writelines(protocol.data_to_send())
+        await reader.read(1)
+        writer.close()
+        over.set()
+
+    async with await asyncio.start_unix_server(serve, sock=listening):
+        opened = await local_sockets.dialled(str(tmp_path / "s"))
+        client = await dial("ws://anyone/", {}, PATIENCE, over=opened)
+        assert await messages(client, 1) == [b"hello"]
+        await client.aclose()
+        await over.wait()

@@ -6,13 +6,14 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from codex_mcp.base.blocking import in_thread
+from codex_mcp.base.processes.boots import boot_id
 from codex_mcp.state.contract import Bounds, NotEmpty, Unavailable
 from codex_mcp.state.postgres.engine import Engine
 from codex_mcp.state.postgres.journal import PostgresJournal
 from codex_mcp.state.postgres.leases import PostgresLeases
 from codex_mcp.state.postgres.records import PostgresRecords
 from codex_mcp.state.postgres.rows import dump, fill
-from codex_mcp.state.postgres.view import NodesView, boot_id
+from codex_mcp.state.postgres.view import NodesView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,7 +6,6 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.blocking import in_thread
-from codex_mcp.base.files import read_if_there
 from codex_mcp.base.locks import is_locked
 from codex_mcp.state.contract import Claim, Fenced, Node
 from codex_mcp.state.lease import Standing, may_judge
@@ -26,11 +25,6 @@ NODES: Final = f"SELECT id, pid, host, boot, lock, address, since, expires, {NOW
 CLAIMED: Final = "SELECT 1 FROM claim WHERE thread = $1 AND node = $2 AND token = $3 FOR SHARE"
 """Whether a claim is valid, in the statement that writes. `FOR SHARE` holds up who takes the thread over until the
 write is stored; without it the write could appear after the new owner has read."""
-
-
-def boot_id() -> str:
-    """What names this machine since its last start; empty where it has no such name, and then no lock proves an end."""
-    return (read_if_there("/proc/sys/kernel/random/boot_id", 64) or b"").decode(errors="replace").strip()
 
 
 class NodesView:

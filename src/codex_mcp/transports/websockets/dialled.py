@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus, InvalidURI
@@ -84,8 +84,13 @@ class _Handshake(asyncio.Protocol):
         resolve(self.answered, None)
 
 
-async def dial(url: str, headers: Mapping[str, str], timeout: float, *, is_relay: bool = False) -> DialledSocket:
-    """Open a WebSocket; one to a relay carries binary messages and is pinged. Raises OSError, HandshakeRefused."""
+async def dial(
+    url: str, headers: Mapping[str, str], timeout: float, *, is_relay: bool = False, over: socket.socket | None = None
+) -> DialledSocket:
+    """Open a WebSocket; one to a relay carries binary messages and is pinged. Raises OSError, HandshakeRefused.
+
+    `over`: a unix socket that is connected already, and belongs to the WebSocket from now on. It is not pinged.
+    """
     try:
         uri = parse_uri(url)
     except InvalidURI as exc:
@@ -102,8 +107,9 @@ async def dial(url: str, headers: Mapping[str, str], timeout: float, *, is_relay
     request.headers.update(headers)
     tls = ssl.create_default_context() if uri.secure else None
     async with asyncio.timeout(timeout):
+        where: dict[str, Any] = {"host": uri.host, "port": uri.port} if over is None else {"sock": over}
         transport, handshake = await asyncio.get_running_loop().create_connection(
-            lambda: _Handshake(library, request), uri.host, uri.port, ssl=tls
+            lambda: _Handshake(library, request), ssl=tls, **where
         )
         try:
             await handshake.answered
@@ -114,7 +120,7 @@ async def dial(url: str, headers: Mapping[str, str], timeout: float, *, is_relay
         transport.abort()
         raise _refusal(url, library, has_come=handshake.has_come)
     dialled = Socket(library, rules)
-    tcp = None if is_relay or not QUICK_ACKNOWLEDGEMENT else transport.get_extra_info("socket")
+    tcp = transport.get_extra_info("socket") if QUICK_ACKNOWLEDGEMENT and not is_relay and over is None else None
     channel = DialledSocket(dialled, tcp)
     dialled.start(transport, channel, b"")
     return channel
