@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from codex_mcp.codex.facts import Tokens, TokensCounted, TurnStarted
 from codex_mcp.threads.token_meter import TURNS_KEPT, TokenMeter, added, difference
@@ -12,10 +13,19 @@ def tokens(number: int) -> Tokens:
     return Tokens(number, 0, number // 10, 0, number)
 
 
-def used(*counts: tuple[int, int]) -> list[int]:
+def asked(number: int) -> Tokens:
+    """The tokens of one request."""
+    return replace(tokens(number), requests=1)
+
+
+def measured(*counts: tuple[int, int]) -> list[Tokens]:
     """What the counts (total and newest) say was used since the one before."""
     meter = TokenMeter()
-    return [meter.used(TokensCounted("u", tokens(total), tokens(last))).total_tokens for total, last in counts]
+    return [meter.used(TokensCounted("u", tokens(total), tokens(last))) for total, last in counts]
+
+
+def used(*counts: tuple[int, int]) -> list[int]:
+    return [each.total_tokens for each in measured(*counts)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +48,7 @@ def test_the_first_count_after_turns_were_dropped_counts_whatever_the_total(tota
     meter = TokenMeter()
     meter.used(TokensCounted("u", tokens(200), tokens(100)))
     meter.turns_dropped("unknown")
-    assert meter.used(TokensCounted("u", tokens(total), tokens(50))) == tokens(50)
+    assert meter.used(TokensCounted("u", tokens(total), tokens(50))) == asked(50)
 
 
 def test_what_is_told_again_after_turns_were_dropped_was_not_used_again() -> None:
@@ -50,7 +60,7 @@ def test_what_is_told_again_after_turns_were_dropped_was_not_used_again() -> Non
     assert meter.read(TurnStarted("d")) == TurnStarted("d")
     again, more = (meter.read(TokensCounted("d", tokens(total), tokens(75))) for total in (250, 300))
     assert again == TokensCounted("d", tokens(250), tokens(0))
-    assert more == TokensCounted("d", tokens(300), tokens(50))
+    assert more == TokensCounted("d", tokens(300), asked(50))
 
 
 def test_the_total_before_a_turn_that_is_too_old_is_forgotten() -> None:
@@ -59,7 +69,7 @@ def test_the_total_before_a_turn_that_is_too_old_is_forgotten() -> None:
     for turn in range(TURNS_KEPT + 1):
         meter.read(TurnStarted(str(turn)))
     meter.turns_dropped("0")
-    assert meter.used(TokensCounted("u", tokens(100), tokens(50))) == tokens(50)
+    assert meter.used(TokensCounted("u", tokens(100), tokens(50))) == asked(50)
     meter.turns_dropped("1")
     assert meter.used(TokensCounted("u", tokens(100), tokens(50))) == tokens(0)
 
@@ -74,9 +84,15 @@ def test_however_often_a_count_is_told_the_sum_is_the_total(steps: list[tuple[in
     assert sum(used(*counts)) == total
 
 
+def test_each_growth_is_a_request_and_a_count_that_was_lost_is_one_as_well() -> None:
+    counts = (100, 100), (100, 100), (250, 150), (900, 150), (950, 50), (40, 40)
+    assert [each.requests for each in measured(*counts)] == [1, 0, 1, 2, 1, 1]
+    assert [each.requests for each in measured((0, 0), (0, 0))] == [0, 0]
+
+
 def test_nothing_used_is_nothing() -> None:
     assert added(None, Tokens()) is None
     assert added(None, tokens(5)) == tokens(5)
     assert added(tokens(5), Tokens()) == tokens(5)
-    assert added(Tokens(1, 2, 3, 4, 5), Tokens(10, 20, 30, 40, 50)) == Tokens(11, 22, 33, 44, 55)
+    assert added(Tokens(1, 2, 3, 4, 5, 6), Tokens(10, 20, 30, 40, 50, 60)) == Tokens(11, 22, 33, 44, 55, 66)
     assert difference(Tokens(1, 9, 3, 4, 5), Tokens(0, 10, 0, 0, 0)) == Tokens(1, 0, 3, 4, 5)

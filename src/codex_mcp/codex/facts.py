@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.wire.app import items, notifications
 from codex_mcp.wire.jsonrpc import Id
@@ -113,6 +114,8 @@ class Tokens(Struct, frozen=True, rename="camel"):
     output_tokens: int = 0
     reasoning_output_tokens: int = 0
     total_tokens: int = 0
+    requests: int = 0
+    """Requests to the model that used them; Codex does not say how many a thread has made."""
 
 
 class ErrorReported(Struct, frozen=True):
@@ -179,7 +182,7 @@ ACTIVITIES: Final = {
 
 def tokens_of(counts: Struct) -> Tokens:
     """The counts of a core that uses the same field names."""
-    return Tokens(*(getattr(counts, name) for name in Tokens.__struct_fields__))
+    return Tokens(*(getattr(counts, name, 0) for name in Tokens.__struct_fields__))
 
 
 def _item_started(note: notifications.ItemStarted | notifications.OtherItemStarted) -> Fact | None:
@@ -244,7 +247,7 @@ def _tokens_counted(note: notifications.UsageUpdated) -> Fact:
 
 
 def _response_used(note: notifications.RawResponseCompleted) -> Fact | None:
-    return None if note.usage is None else ResponseUsed(note.turn_id, tokens_of(note.usage))
+    return None if note.usage is None else ResponseUsed(note.turn_id, replace(tokens_of(note.usage), requests=1))
 
 
 def _error_reported(note: notifications.ErrorReported) -> Fact:

@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.files import lines_up_to, opened, short_lines
 from codex_mcp.codex.config.permissions import Grant, names_sandbox, restored
@@ -54,17 +55,19 @@ def read_rollout(path: str | None) -> Rollout:
 
 def tokens_used(path: str, parent_id: str) -> Tokens:
     """All that a thread has used if this one is its parent; nothing if it is not, or if that cannot be read."""
-    used = Tokens()
+    used, requests = Tokens(), 0
     try:
         with opened(path) as file:
             lines = short_lines(file, LONGEST_LINE, LONGEST)
             if parent_id.encode() not in next(lines, b""):  # Codex says it nowhere else
                 return used
             for line in lines:
-                used = (_usage_in(line) if TOKEN_COUNT in line else None) or used
+                total = (_usage_in(line) if TOKEN_COUNT in line else None) or used
+                requests += total.total_tokens > used.total_tokens  # it is repeated
+                used = total
     except OSError as exc:
         logger.warning("cannot read the tokens of a thread from %s: %s", path, exc.strerror)
-    return used
+    return replace(used, requests=requests)
 
 
 def _usage_in(line: bytes) -> Tokens | None:

@@ -13,12 +13,16 @@ only the growth of the total counts.
 
 The core takes the usage of dropped turns off the total. So the first total after that counts like the first of all,
 unless it is the one before the first of these turns: if the next turn begins with a compaction, the core repeats it.
+
+Each growth is one request. If it is more than the newest one has used, the count of one before was lost on the way.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import Final
+
+from msgspec.structs import replace
 
 from codex_mcp.codex.facts import Tokens, TokensCounted, TurnStarted
 
@@ -54,10 +58,17 @@ class TokenMeter:
         before, self._total = self._total, counted.total
         dropped_to, self._dropped_to = self._dropped_to, None
         if before is None:
-            return NONE if counted.total == dropped_to else counted.last
+            return NONE if counted.total == dropped_to else _requested(counted.last, counted.last)
         if counted.total.total_tokens < before.total_tokens:
-            return counted.last
-        return difference(counted.total, before)
+            return _requested(counted.last, counted.last)
+        return _requested(difference(counted.total, before), counted.last)
+
+
+def _requested(used: Tokens, newest: Tokens) -> Tokens:
+    """With the number of requests."""
+    if used == NONE:
+        return used
+    return replace(used, requests=2 if used.total_tokens > newest.total_tokens else 1)
 
 
 def difference(now: Tokens, before: Tokens) -> Tokens:

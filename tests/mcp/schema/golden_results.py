@@ -71,7 +71,7 @@ PAUSED: dict[str, object] = {
 
 def outcome(status: Status, content: str = "Done.", *warnings: str) -> Outcome:
     files = (FileChange("/site/a.txt", "add"),)
-    return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5), files, 12.3456, warnings=warnings)
+    return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5, 6), files, 12.3456, warnings=warnings)
 
 
 def results_for(reader: Reader) -> dict[str, ToolResult]:

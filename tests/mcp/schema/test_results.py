@@ -34,7 +34,7 @@ OUTCOMES = st.builds(
     status=st.sampled_from(Status),
     content=st.text(),
     activity=st.text(),
-    usage=st.none() | st.builds(Tokens, *[st.integers(0, 2**40)] * 5),
+    usage=st.none() | st.builds(Tokens, *[st.integers(0, 2**40)] * 6),
     files=st.lists(st.builds(FileChange, st.text(), st.sampled_from(["add", "update", "delete"]))).map(tuple),
     seconds=st.floats(0, 1e6),
 )
@@ -42,7 +42,7 @@ OUTCOMES = st.builds(
 
 def outcome(status: Status, content: str = "Done.") -> Outcome:
     files = (FileChange("/site/a.txt", "add"),)
-    return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5), files, 12.3456)
+    return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5, 6), files, 12.3456)
 
 
 def on_the_wire(result: ToolResult) -> dict[str, object]:
@@ -67,6 +67,7 @@ def test_a_completed_turn_says_everything() -> None:
                 "outputTokens": 3,
                 "reasoningOutputTokens": 4,
                 "totalTokens": 5,
+                "requests": 6,
             },
         },
     }

@@ -175,6 +175,7 @@ class Agent:
         found = structured(await self.server.run("codex_review", {"id": self.name, "prompt": "look at everything"}))
         self.threads.add(found["threadId"])
         assert found["usage"]["totalTokens"] == self.world.used({found["threadId"]}), found
+        assert found["usage"]["requests"] == self.world.answered({found["threadId"]}), found
 
     async def is_reviewed_in_vain(self) -> None:
         await self.server.run("codex_interrupt", {"id": await self.is_being_reviewed()})
@@ -188,10 +189,11 @@ class Agent:
         await self.prompt("hello", rollback=1)
 
     async def is_sent_on_by_a_hook(self) -> None:
-        before = self.world.used(self.threads)
+        before, answered = self.world.used(self.threads), self.world.answered(self.threads)
         told = await self.prompt("[[scene: hooked]]")
         assert told["content"] == "Hello.", told
         assert told["usage"]["totalTokens"] == self.world.used(self.threads) - before
+        assert told["usage"]["requests"] == self.world.answered(self.threads) - answered
 
     async def closes(self) -> None:
         await self.close()
@@ -308,6 +310,10 @@ class World:
     def used(self, threads: set[str]) -> int:
         """What the model has answered to these threads and their sub-agents."""
         return sum(each.tokens or 0 for each in self.model.counts if each.session in threads)
+
+    def answered(self, threads: set[str]) -> int:
+        """How many requests of these threads and their sub-agents the model has answered."""
+        return sum(each.tokens is not None for each in self.model.counts if each.session in threads)
 
     @property
     def turns(self) -> int:

@@ -11,9 +11,9 @@ def counted(total: int, last: int) -> TokensCounted:
 def test_each_is_busy_while_its_turn_runs_and_its_tokens_are_counted_once() -> None:
     helpers = Subagents()
     assert helpers.fact_received("one", TurnStarted("turn", "root")) is None
-    assert helpers.fact_received("one", counted(120, 120)) == Tokens(total_tokens=120)
+    assert helpers.fact_received("one", counted(120, 120)) == Tokens(total_tokens=120, requests=1)
     assert helpers.fact_received("one", counted(120, 120)) == Tokens()  # Codex repeats it
-    assert helpers.fact_received("two", counted(50, 50)) == Tokens(total_tokens=50)
+    assert helpers.fact_received("two", counted(50, 50)) == Tokens(total_tokens=50, requests=1)
     helpers.named("one", "Nash")
     assert [(each.name, each.state, each.tokens) for each in helpers.listed()] == [
         ("Nash", "busy", 120),
