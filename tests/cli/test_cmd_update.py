@@ -10,7 +10,8 @@ from tests.support.servers.commands import command
 INDEX = Source()
 CLONE = Source("file:///home/mira/my%20clone", Folder())
 EDITABLE = Source("file:///home/mira/clone", Folder(editable=True))
-WHEEL = Source("file:///tmp/codex_mcp-1.0-py3-none-any.whl")
+WHEEL = Source("file:///tmp/codex_mcp-1.0-py3-none-any.whl", archive_info={})
+GIT = Source("https://example.org/codex-mcp.git", vcs_info={})
 PIP = "/venv/bin/python -m pip install"
 
 
@@ -18,16 +19,20 @@ PIP = "/venv/bin/python -m pip install"
     ("left", "source", "words"),
     [
         ("", INDEX, f"{PIP} --upgrade codex-mcp"),
-        ("", WHEEL, f"{PIP} --upgrade codex-mcp"),
+        ("", WHEEL, f"{PIP} FILE"),
+        ("", GIT, f"{PIP} --upgrade git+https://example.org/codex-mcp.git"),
         ("", CLONE, f"git -C '/home/mira/my clone' pull && {PIP} '/home/mira/my clone'"),
         ("", EDITABLE, "git -C /home/mira/clone pull && make -C /home/mira/clone setup"),
         ("uv-receipt.toml", INDEX, "uv tool upgrade codex-mcp"),
+        ("uv-receipt.toml", GIT, "uv tool upgrade codex-mcp"),
+        ("uv-receipt.toml", WHEEL, "uv tool install --reinstall FILE"),
         (
             "uv-receipt.toml",
             CLONE,
             "git -C '/home/mira/my clone' pull && uv tool install --reinstall '/home/mira/my clone'",
         ),
         ("pipx_metadata.json", INDEX, "pipx upgrade codex-mcp"),
+        ("pipx_metadata.json", WHEEL, "pipx install --force FILE"),
         (
             "pipx_metadata.json",
             CLONE,

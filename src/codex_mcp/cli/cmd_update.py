@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Mapping
@@ -15,9 +16,14 @@ from msgspec import Struct
 
 from codex_mcp import __version__
 from codex_mcp.base.file_uris import path_from_uri
+from codex_mcp.base.printable import foreign
 from codex_mcp.cli.output import print_text
 
 DESCRIPTION: Final = "Show the command that updates codex-mcp, for the way in which it was installed here."
+
+FILE: Final = "FILE"
+
+NEWER: Final = "FILE is a newer one than {}, which it was installed from. "
 
 AFTERWARDS: Final = "Then restart your MCP clients: until then they use the servers that run."
 
@@ -31,6 +37,9 @@ class Source(Struct, frozen=True):
 
     url: str = ""
     dir_info: Folder | None = None
+    archive_info: dict[str, object] | None = None
+    """It was a wheel or a source distribution."""
+    vcs_info: dict[str, object] | None = None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     said = distribution("codex-mcp").read_text("direct_url.json") or "{}"
-    way = update_command(Path(sys.prefix), sys.executable, msgspec.json.decode(said, type=Source))
-    print_text(f"codex-mcp {__version__}. To update it, run:\n\n  {way}\n\n{AFTERWARDS}")
+    source = msgspec.json.decode(said, type=Source)
+    way = update_command(Path(sys.prefix), sys.executable, source)
+    newer = NEWER.format(foreign(os.path.basename(source.url))) if way.endswith(f" {FILE}") else ""
+    print_text(f"codex-mcp {__version__}. To update it, run:\n\n  {way}\n\n{newer}{AFTERWARDS}")
     return 0
 
 
@@ -57,5 +68,7 @@ def update_command(prefix: Path, python: str, source: Source) -> str:
         again, upgrade = "pipx install --force", "pipx upgrade codex-mcp"
     else:
         again = f"{shlex.quote(python)} -m pip install"
-        upgrade = f"{again} --upgrade codex-mcp"
+        upgrade = f"{again} --upgrade {'codex-mcp' if source.vcs_info is None else shlex.quote(f'git+{source.url}')}"
+    if source.archive_info is not None:  # an index need not have it, and an upgrade would take the same file again
+        return f"{again} {FILE}"
     return upgrade if folder is None else f"git -C {folder} pull && {again} {folder}"

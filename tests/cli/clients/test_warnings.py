@@ -77,6 +77,14 @@ def test_a_missing_sign_in_is_named(
     assert (SIGN_IN in warned(world, capsys, "claude")) is is_warned
 
 
+def test_a_broken_configuration_is_named_and_not_a_sign_in(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    codex_home(world, config_toml="[broken")
+    told = warned(world, capsys, "claude")
+    assert SIGN_IN not in told
+    assert f"cannot read {world.home / '.codex/config.toml'}: " in told
+    assert "fix the file" in " ".join(told.split())
+
+
 def test_a_server_that_runs_already_has_its_own_sign_in(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert SIGN_IN not in warned(world, capsys, "claude", "--http", "http://127.0.0.1:9/mcp")
 

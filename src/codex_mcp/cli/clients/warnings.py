@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from codex_mcp.base.errors import BadOverride
 from codex_mcp.base.processes.programs import on_path
 from codex_mcp.cli.clients.known import Client, Folders, Place, Scope, filled, place
 from codex_mcp.cli.clients.own_entry import Program, Wanted
 from codex_mcp.cli.clients.surroundings import short
-from codex_mcp.codex.config.profiles import read_user_config
+from codex_mcp.codex.config.profiles import check_user_config, read_user_config
 from codex_mcp.config.load import likely_codex_home
 
 ELSEWHERE: Final = ("model_provider", "profile", "cli_auth_credentials_store")
@@ -41,13 +42,18 @@ def about(here: Place, wanted: Wanted, where: Folders, environment: Mapping[str,
             f"the project's file names {short(wanted.words[0], where.home)}, which only you have; for everyone who "
             "works here, add --command codex-mcp (if it is on their PATH) or --command 'uvx codex-mcp'"
         )
-    if _needs_sign_in(environment):
+    codex_home = likely_codex_home(None, environment)
+    try:
+        check_user_config(codex_home)
+    except BadOverride as exc:
+        yield str(exc)  # first: nothing starts, and it may say how agents sign in
+        return
+    if _needs_sign_in(codex_home):
         yield "you are not signed in to OpenAI: run codex-mcp login, or name another model provider in config.toml"
 
 
-def _needs_sign_in(environment: Mapping[str, str]) -> bool:
+def _needs_sign_in(codex_home: str) -> bool:
     """As far as files show. `doctor` asks Codex."""
-    codex_home = likely_codex_home(None, environment)
     if os.path.exists(os.path.join(codex_home, "auth.json")):
         return False
     config = read_user_config(codex_home) or {}
