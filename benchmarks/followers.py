@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller, connect_server, living_nodes
 from codex_mcp.wire import control
 
 TOPICS = (control.AGENTS, control.QUESTIONS, control.MAIL, control.ENVIRONMENTS, control.HEALTH)
@@ -18,7 +18,7 @@ async def follow(state_dir: str, count: int) -> None:
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
             caller = Caller(program="benchmarks", person="", view=True)
-            server, _greeting = await stack.enter_async_context(connected(state_dir, node, caller))
+            server, _greeting = await stack.enter_async_context(connect_server(state_dir, node, caller))
             await server.follow(TOPICS)
         sys.stdout.write("ready\n")
         sys.stdout.flush()

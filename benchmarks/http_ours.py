@@ -19,7 +19,7 @@ from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import CoreLaunch
-from codex_mcp.mcp.callers import Callers
+from codex_mcp.mcp.callers import RecentClients
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.http.app import HttpApp
@@ -67,7 +67,7 @@ class NoCodex:
         """Nobody waits for news."""
 
     limits = LearnedLimits()
-    callers = Callers()
+    callers = RecentClients()
 
 
 async def _launch() -> CoreLaunch:

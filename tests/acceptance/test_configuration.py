@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.codex.config.command_line import visible
+from codex_mcp.codex.config.command_line import visible_overrides
 from codex_mcp.codex.config.overrides import (
     CoreConfig,
     ThreadConfig,
@@ -56,7 +56,7 @@ async def codex(folder: Path, config: str = "", overrides: Sequence[str] = ()) -
     home.mkdir()
     (home / "config.toml").write_text(config)
     core = core_config([*CUSTOM_MODEL, *overrides], read_user_config(str(home)))
-    async with AppServer(folder, visible(core.overrides)) as server:
+    async with AppServer(folder, visible_overrides(core.overrides)) as server:
         yield Codex(server, core, folder)
 
 
@@ -135,7 +135,7 @@ async def test_codex_calls_nobody_but_its_model(tmp_path: Path) -> None:
     async with proxy() as (environment, called), ScriptedModel(packaged_script("tour")) as model:
         # The scripted model switches them off as well; here it is to be seen that a core has them off anyway.
         which = [text for text in model.codex_overrides() if text.startswith("model")]
-        overrides = visible(core_config(which, None).overrides)
+        overrides = visible_overrides(core_config(which, None).overrides)
         async with AppServer(tmp_path, overrides, environment) as server:
             turn = await server.run_turn(await server.start_thread(cwd=str(tmp_path)), "[[scene: say]]")
         assert turn.status == "completed"
@@ -145,7 +145,7 @@ async def test_codex_calls_nobody_but_its_model(tmp_path: Path) -> None:
 async def test_codex_would_call_others_if_the_user_wanted_plugins(tmp_path: Path) -> None:
     """The control of the test before: it would notice."""
     async with proxy() as (environment, called):
-        overrides = visible(core_config([*CUSTOM_MODEL, "features.plugins=true"], None).overrides)
+        overrides = visible_overrides(core_config([*CUSTOM_MODEL, "features.plugins=true"], None).overrides)
         async with AppServer(tmp_path, overrides, environment) as server:
             await server.start_thread(cwd=str(tmp_path))
             async with asyncio.timeout(PATIENCE):

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from codex_mcp.access import other_end as module
-from codex_mcp.access.other_end import address_of, is_here, other_end
+from codex_mcp.access.other_end import is_here, other_end, socket_address
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_both_ways_find_the_socket_of_the_client(
         socket.create_connection((connecting, listener.getsockname()[1])) as client,
         listener.accept()[0] as accepted,
     ):
-        theirs, ours = address_of(accepted.getpeername()), address_of(accepted.getsockname())
+        theirs, ours = socket_address(accepted.getpeername()), socket_address(accepted.getsockname())
         assert theirs is not None
         assert ours is not None
         assert is_here(theirs)
@@ -44,15 +44,15 @@ def test_both_ways_find_the_socket_of_the_client(
 
 def test_other_machines_are_not_here() -> None:
     for far in ("192.0.2.1", "2001:db8::1"):
-        address = address_of((far, 80))
+        address = socket_address((far, 80))
         assert address is not None
         assert not is_here(address)
-    assert address_of("/a/unix/socket") is None
-    assert address_of(None) is None
+    assert socket_address("/a/unix/socket") is None
+    assert socket_address(None) is None
 
 
 def test_a_server_without_a_free_descriptor_takes_nobody_for_another_machine() -> None:
-    address = address_of(("192.0.2.1", 80))
+    address = socket_address(("192.0.2.1", 80))
     assert address is not None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))

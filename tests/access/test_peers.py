@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from codex_mcp.access import process_tree
-from codex_mcp.access.other_end import address_of
+from codex_mcp.access.other_end import socket_address
 from codex_mcp.access.peers import Peers, other_user
-from codex_mcp.access.process_tree import is_elsewhere
+from codex_mcp.access.process_tree import has_other_namespaces
 
 CONNECT = """
 import socket, sys
@@ -60,7 +60,7 @@ def child(*arguments: str, code: str = CONNECT, **options: Any) -> Iterator[None
 
 
 def verdict(accepted: socket.socket, *, only_confined: bool = False) -> str | None:
-    theirs, ours = address_of(accepted.getpeername()), address_of(accepted.getsockname())
+    theirs, ours = socket_address(accepted.getpeername()), socket_address(accepted.getsockname())
     assert theirs is not None
     assert ours is not None
     return Peers(only_confined=only_confined).refusals_of([(theirs, ours)])[0]
@@ -93,7 +93,7 @@ def test_a_process_in_another_namespace_is_elsewhere() -> None:
             assert it.stdout is not None
             assert it.stdout.readline() == b"\n"
             started = [it.pid, *map(int, children(it.pid))]
-            assert is_elsewhere(started[-1]) is elsewhere
+            assert has_other_namespaces(started[-1]) is elsewhere
             it.communicate(b"\n")
 
 

@@ -5,19 +5,19 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.callers import LATELY, MOST, Callers, Who
+from codex_mcp.mcp.callers import LATELY, MOST, RecentClients, WhoCalls
 
-WHOS = st.builds(Who, st.sampled_from(["", "ann"]), st.sampled_from(["claude-code", "x"]), st.just("1"))
+WHOS = st.builds(WhoCalls, st.sampled_from(["", "ann"]), st.sampled_from(["claude-code", "x"]), st.just("1"))
 EVENTS = st.lists(st.tuples(st.sampled_from(["opened", "closed", "called", "later"]), WHOS), max_size=40)
 
 
 @given(EVENTS)
 def test_every_client_is_listed_with_its_open_sessions_or_while_it_has_called_lately(
-    events: list[tuple[str, Who]],
+    events: list[tuple[str, WhoCalls]],
 ) -> None:
-    callers, now = Callers(), 0.0
-    open_sessions: Counter[Who] = Counter()
-    called: dict[Who, float] = {}
+    callers, now = RecentClients(), 0.0
+    open_sessions: Counter[WhoCalls] = Counter()
+    called: dict[WhoCalls, float] = {}
     for name, who in events:
         match name:
             case "opened":
@@ -39,9 +39,9 @@ def test_every_client_is_listed_with_its_open_sessions_or_while_it_has_called_la
 
 
 def test_names_that_clients_choose_fill_nothing() -> None:
-    callers = Callers()
+    callers = RecentClients()
     for number in range(MOST + 5):
-        callers.called(Who("", f"{number}" + "x" * 10_000, "1"), 0.0)
+        callers.called(WhoCalls("", f"{number}" + "x" * 10_000, "1"), 0.0)
     seen = callers.seen(None, 0.0)
     assert len(seen) == MOST
     assert max(len(each.name) for each in seen) == 100

@@ -8,7 +8,7 @@ from codex_mcp.base.settings.team import TeamSettings as Limits
 from codex_mcp.team import limits
 from codex_mcp.team.limits import (
     HOUR,
-    Usage,
+    AgentUsage,
     check,
     not_ahead,
     with_earlier_turns,
@@ -21,9 +21,9 @@ PLENTY = Limits(turns_per_hour=1_000_000)
 steps = st.lists(st.floats(min_value=0, max_value=1000), max_size=40)
 
 
-def after(delays: list[float], limits: Limits = PLENTY) -> tuple[Usage, float]:
+def after(delays: list[float], limits: Limits = PLENTY) -> tuple[AgentUsage, float]:
     """The usage after turns with these pauses between them, and what time it is then."""
-    usage, now = Usage(), 1_000_000.0
+    usage, now = AgentUsage(), 1_000_000.0
     for delay in delays:
         now += delay
         usage = with_turn(limits, usage, now)
@@ -38,7 +38,7 @@ def test_without_limits_nothing_is_ever_paused(delays: list[float], tokens: int,
 
 @given(steps, st.integers(1, 20))
 def test_no_hour_has_more_turns_than_allowed(delays: list[float], limit: int) -> None:
-    limits, usage, now, begun = Limits(turns_per_hour=limit), Usage(), 0.0, list[float]()
+    limits, usage, now, begun = Limits(turns_per_hour=limit), AgentUsage(), 0.0, list[float]()
     for delay in delays:
         now += delay
         if check(limits, usage, 0, now) is None:
@@ -75,10 +75,10 @@ def test_who_comes_back_is_where_it_would_be_had_it_never_left(
     limits = Limits(turns_per_hour=limit)
     begun = after(delays)[0].turns
     left = data.draw(st.integers(0, len(begun)))
-    usage = with_earlier_turns(limits, Usage(tokens=7), data.draw(st.permutations(begun[:left])))
+    usage = with_earlier_turns(limits, AgentUsage(tokens=7), data.draw(st.permutations(begun[:left])))
     for moment in begun[left:]:
         usage = with_turn(limits, usage, moment)
-    assert usage == Usage(after(delays, limits)[0].turns, 7)
+    assert usage == AgentUsage(after(delays, limits)[0].turns, 7)
 
 
 def test_memory_has_an_end_and_a_limit_beyond_it_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_a_clock_that_is_set_back_frees_no_turns_and_pauses_nobody_for_longer_th
     ],
 )
 def test_the_sentence_says_which_limit_and_what_to_do(limits: Limits, words: str) -> None:
-    usage = with_tokens(with_turn(PLENTY, Usage(), 0.0), 100)
+    usage = with_tokens(with_turn(PLENTY, AgentUsage(), 0.0), 100)
     paused = check(limits, usage, 500, 0.0)
     assert paused is not None
     assert words in paused.reason
@@ -126,4 +126,4 @@ def test_the_sentence_says_which_limit_and_what_to_do(limits: Limits, words: str
 
 
 def test_tokens_only_grow() -> None:
-    assert with_tokens(with_tokens(Usage(), 5), -3).tokens == 5
+    assert with_tokens(with_tokens(AgentUsage(), 5), -3).tokens == 5

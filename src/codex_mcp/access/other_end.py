@@ -44,7 +44,7 @@ class OtherEnd(Struct, frozen=True):
     uid: int
 
 
-def address_of(name: object) -> Address | None:
+def socket_address(name: object) -> Address | None:
     """An address as `getpeername` returns it. An IPv4 address within IPv6 becomes the IPv4 address."""
     if not isinstance(name, tuple) or len(name) < 2:
         return None
@@ -116,7 +116,7 @@ def _listed_address(text: str) -> Address | None:
     """`0100007F:1F90` is 127.0.0.1 port 8080: words of 32 bits in the machine's order."""
     host, _, port = text.partition(":")
     data = b"".join(_words(bytes.fromhex(host)))
-    return address_of((str(ipaddress.ip_address(data)), int(port, 16)))
+    return socket_address((str(ipaddress.ip_address(data)), int(port, 16)))
 
 
 def _words(data: bytes) -> Iterator[bytes]:

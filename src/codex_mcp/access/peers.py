@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeAlias
 
 from codex_mcp.access import process_tree
-from codex_mcp.access.other_end import Address, OtherEnd, address_of, is_here, other_end
+from codex_mcp.access.other_end import Address, OtherEnd, is_here, other_end, socket_address
 from codex_mcp.access.process_tree import lineage
 from codex_mcp.access.verdicts import OTHER_USER, UNSEEN, Circumstances, Lineage, Process, refusal, unseen
 
@@ -67,7 +67,7 @@ class Peers:
     def check(self, peer: object, ours: object) -> asyncio.Future[str | None]:
         """Given the two names of a TCP connection, None where there is none: why it is refused, or None."""
         checked: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        theirs, here = address_of(peer), address_of(ours)
+        theirs, here = socket_address(peer), socket_address(ours)
         if sys.platform != "linux":
             checked.set_result(None)
             return checked
@@ -201,7 +201,11 @@ class Peers:
             found = process_tree.process(pid)
             return None if found is None else Lineage([found])
         chain = lineage(pid, self._stop())
-        return None if chain is None else Lineage(chain, process_tree.is_confined(pid), process_tree.is_elsewhere(pid))
+        return (
+            None
+            if chain is None
+            else Lineage(chain, process_tree.is_confined(pid), process_tree.has_other_namespaces(pid))
+        )
 
     def _stop(self) -> frozenset[int]:
         """We and our ancestors: above them nothing tells a client from an agent."""

@@ -98,7 +98,7 @@ def _held(folder: str, inodes: AbstractSet[int]) -> set[int]:
     return found
 
 
-def status(pid: int) -> dict[str, str]:
+def process_status(pid: int) -> dict[str, str]:
     """The lines of its `status`; empty if it has ended."""
     with contextlib.suppress(OSError), open(f"{PROC}/{pid}/status", errors="replace") as lines:
         return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -107,12 +107,12 @@ def status(pid: int) -> dict[str, str]:
 
 def users(pid: int) -> set[int]:
     """The user ids of a process: real, effective, saved, and for files."""
-    return {int(word) for word in status(pid).get("Uid", "").split()}
+    return {int(word) for word in process_status(pid).get("Uid", "").split()}
 
 
 def is_confined(pid: int) -> bool:
     """Whether it runs in a sandbox: Codex's takes away the right to gain any, for the process and all its children."""
-    return status(pid).get("NoNewPrivs") == "1"
+    return process_status(pid).get("NoNewPrivs") == "1"
 
 
 def shares_network(pid: int) -> bool:
@@ -120,7 +120,7 @@ def shares_network(pid: int) -> bool:
     return _shares(pid, "net")
 
 
-def is_elsewhere(pid: int) -> bool:
+def has_other_namespaces(pid: int) -> bool:
     """Whether it is known to live in another namespace of processes or users than we do, as sandboxed commands do."""
     return not (_shares(pid, "pid") and _shares(pid, "user"))
 

@@ -118,10 +118,10 @@ def _with_state_folder(loaded: Loaded) -> Iterator[Loaded]:
 def _check_database(settings: TeamSettings, secret: str | None) -> None:
     """Raise Refused if the database can never be used. One that does not answer now may be back for the first call."""
     with contextlib.suppress(Unavailable):
-        asyncio.run(_opened_once(settings, secret))
+        asyncio.run(_open_once(settings, secret))
 
 
-async def _opened_once(settings: TeamSettings, secret: str | None) -> None:
+async def _open_once(settings: TeamSettings, secret: str | None) -> None:
     await (await open_state(settings.state, settings.state_dir, secret)).aclose()
 
 

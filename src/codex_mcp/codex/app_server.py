@@ -31,7 +31,7 @@ from codex_mcp.codex.config.permissions import (
     with_entries,
 )
 from codex_mcp.codex.config.sandbox_profile import OURS
-from codex_mcp.codex.conversation.goals import paused_goal
+from codex_mcp.codex.conversation.goals import pause_goal
 from codex_mcp.codex.conversation.recorded_turns import loss_of
 from codex_mcp.codex.core import (
     AFTER_LOSS,
@@ -212,7 +212,7 @@ class AppServer:
         before = await self._entries_to_restore(thread_id, asked, spec)
         setup = setup_of(spec, before) | ({} if before is None else {"sandbox": READ_ONLY})
         params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **setup)
-        goal = await paused_goal(self, thread_id)
+        goal = await pause_goal(self, thread_id)
         opened = await self._open("thread/resume", params)
         rollout = await in_thread(read_rollout, opened.rollout_path)
         interrupted = rollout.turns is not None and rollout.turns.was_interrupted

@@ -19,7 +19,7 @@ from codex_mcp.base.secrets.client_variables import without_client_secrets
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.app_server import AppServer, AppServerSetup
 from codex_mcp.codex.binary import Binary, find_codex_soon
-from codex_mcp.codex.config.command_line import visible
+from codex_mcp.codex.config.command_line import visible_overrides
 from codex_mcp.codex.config.overrides import CoreConfig, core_config
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
@@ -66,7 +66,7 @@ def launcher(
         }
         if binary.is_old:
             return _old(binary, config, child_environment, settings)
-        arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
+        arguments = [word for text in (UNLOAD_DELAY, *visible_overrides(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
         release = Release(binary.full_version, binary.unused)
         converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach, hidden, release))

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from codex_mcp.access.cluster import CONTROL, HOP, proof
 from codex_mcp.control import failures
-from codex_mcp.control.server import Caller, Ends, Heard, Server, greeted
+from codex_mcp.control.server import Caller, Ends, Heard, Server, greet
 from codex_mcp.transports.websockets.dialled import DialledSocket, HandshakeRefused, dial
 from codex_mcp.wire import control
 
@@ -30,19 +30,19 @@ class Far(Struct, frozen=True):
     """How a person knows it: `server process 4711 on agents-2`."""
 
 
-async def opened_far(far: Far, caller: Caller, heard: Heard) -> tuple[Server, control.Greeting]:
+async def open_far(far: Far, caller: Caller, heard: Heard) -> tuple[Server, control.Greeting]:
     """A connection that its caller closes. Raises CannotReach."""
     url, name = far.url, far.name
     try:
-        channel = await _dialled(url, far.key, far.node, caller.node)
+        channel = await _dial(url, far.key, far.node, caller.node)
     except TimeoutError:
         raise failures.silent(name, PATIENCE) from None
     except (HandshakeRefused, OSError) as exc:
         raise failures.no_way(name, url, str(exc)) from exc
-    return await greeted(Server(far.node, name, channel, heard, Ends()), caller)
+    return await greet(Server(far.node, name, channel, heard, Ends()), caller)
 
 
-async def _dialled(url: str, key: bytes, node: str, own: str) -> DialledSocket:
+async def _dial(url: str, key: bytes, node: str, own: str) -> DialledSocket:
     """It answers a first request with a challenge. Raises OSError, TimeoutError, HandshakeRefused."""
     place = urlsplit(url)
     socket = f"{'wss' if place.scheme == 'https' else 'ws'}://{place.netloc}{place.path.rstrip('/')}{CONTROL}"

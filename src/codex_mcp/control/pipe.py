@@ -12,7 +12,7 @@ from msgspec import Raw
 from codex_mcp import __version__
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.control import failures
-from codex_mcp.control.server import PATIENCE, Caller, dialled_node
+from codex_mcp.control.server import PATIENCE, Caller, dial_node
 from codex_mcp.rpc import codec
 from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import ErrorResponse, Response
@@ -28,7 +28,7 @@ FIRST_IDS: Final = "codex-mcp-{}"
 
 
 class Pipe:
-    """Made by `attached_pipe`."""
+    """Made by `attach_pipe`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
         self._reader = reader
@@ -75,13 +75,13 @@ class Pipe:
             await self._writer.wait_closed()
 
 
-async def attached_pipe(
+async def attach_pipe(
     state_dir: str, node: str, name: str, caller: Caller, asked: control.Attach
 ) -> tuple[Pipe, control.Attached]:
     """A connection that is attached to an agent. Raises CannotReach."""
     try:
         async with asyncio.timeout(PATIENCE):
-            dialled = await dialled_node(state_dir, node, name)
+            dialled = await dial_node(state_dir, node, name)
     except TimeoutError:
         raise failures.silent(name, PATIENCE) from None
     reader, writer = await asyncio.open_unix_connection(sock=dialled, limit=LONGEST_LINE)

@@ -14,7 +14,7 @@ from codex_mcp.base.printable import foreign
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.server import Caller, Server, connected, living_nodes
+from codex_mcp.control.server import Caller, Server, connect_server, living_nodes
 from codex_mcp.rpc.errors import INVALID, RequestFailed
 from codex_mcp.wire import control
 
@@ -67,7 +67,7 @@ async def _survey(state_dir: str, caller: Caller, names: Mapping[str, str], of: 
 
     async def asked(node: str) -> list[Asked] | CannotReach:
         try:
-            async with connected(state_dir, node, caller, name=names.get(node, "")) as (server, greeting):
+            async with connect_server(state_dir, node, caller, name=names.get(node, "")) as (server, greeting):
                 return [Asked(each, node, f"server process {greeting.pid}") for each in await of(server)]
         except CannotReach as exc:
             return exc
@@ -97,7 +97,7 @@ async def give_answer(
     while True:
         tries -= 1
         try:
-            async with connected(state_dir, asked.node, caller, name=asked.server) as (server, _):
+            async with connect_server(state_dir, asked.node, caller, name=asked.server) as (server, _):
                 told = await server.call(control.ANSWER, answer, changes=True)
                 return msgspec.json.decode(told, type=control.Verdict)
         except RequestFailed as exc:

@@ -21,7 +21,7 @@ from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer, PendingCall
 from codex_mcp.state.embedded.flock import has_died, nodes_with_locks, socket_path
 from codex_mcp.transports.local.channel import Bounds, LocalChannel
-from codex_mcp.transports.local.sockets import dialled
+from codex_mcp.transports.local.sockets import dial
 from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, ErrorResponse, Notification, Request
 
@@ -102,7 +102,7 @@ NOTHING_HEARD: Final = Heard()
 
 
 class Server:
-    """Made by `opened`."""
+    """Made by `open_connection`."""
 
     def __init__(self, node: str, name: str, channel: ControlChannel, heard: Heard, ends: Ends) -> None:
         self.node = node
@@ -216,18 +216,18 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def connected(
+async def connect_server(
     state_dir: str, node: str, caller: Caller, *, name: str = "", told: Told = lambda _: None
 ) -> AsyncIterator[tuple[Server, control.Greeting]]:
     """A connection that has said hello. `told` gets the notifications. Raises CannotReach."""
-    server, greeting = await opened(state_dir, node, caller, name=name, heard=Heard(told))
+    server, greeting = await open_connection(state_dir, node, caller, name=name, heard=Heard(told))
     try:
         yield server, greeting
     finally:
         await server.aclose()
 
 
-async def opened(
+async def open_connection(
     state_dir: str, node: str, caller: Caller, *, name: str = "", heard: Heard = NOTHING_HEARD
 ) -> tuple[Server, control.Greeting]:
     """The same, for a connection that its caller closes. Raises CannotReach."""
@@ -235,15 +235,15 @@ async def opened(
     channel = _Channel(Bounds(LONGEST_ANSWER))
     try:
         async with asyncio.timeout(PATIENCE):
-            dialled_socket = await dialled_node(state_dir, node, name)
+            dialled_socket = await dial_node(state_dir, node, name)
     except TimeoutError:
         raise failures.silent(name, PATIENCE) from None
     await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, dialled_socket)
     ends = Ends(lambda: channel.refusal, lambda: has_died(state_dir, node))
-    return await greeted(Server(node, name, channel, heard, ends), caller)
+    return await greet(Server(node, name, channel, heard, ends), caller)
 
 
-async def greeted(server: Server, caller: Caller) -> tuple[Server, control.Greeting]:
+async def greet(server: Server, caller: Caller) -> tuple[Server, control.Greeting]:
     """The server after it has been said hello to. Raises CannotReach; then it is closed."""
     try:
         return server, await server.begin(caller)
@@ -252,12 +252,12 @@ async def greeted(server: Server, caller: Caller) -> tuple[Server, control.Greet
         raise
 
 
-async def dialled_node(state_dir: str, node: str, name: str) -> Any:
+async def dial_node(state_dir: str, node: str, name: str) -> Any:
     """Connect, if need be once the server has made its socket."""
     deadline = asyncio.get_running_loop().time() + JUST_JOINED
     while True:
         try:
-            return await dialled(socket_path(state_dir, node))
+            return await dial(socket_path(state_dir, node))
         except (FileNotFoundError, ConnectionRefusedError):
             if has_died(state_dir, node):
                 raise failures.ended(name) from None

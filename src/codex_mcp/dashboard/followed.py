@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.server import Caller, Server, connected
+from codex_mcp.control.server import Caller, Server, connect_server
 from codex_mcp.dashboard.views.facts import AgentFacts, agent_facts
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire import control
@@ -109,7 +109,10 @@ class Followed:
             self._fleet.changed()
 
     async def _run(self, caller: Caller) -> None:
-        async with connected(self._state_dir, self._node, caller, name=self._name, told=self._told) as (server, hello):
+        async with connect_server(self._state_dir, self._node, caller, name=self._name, told=self._told) as (
+            server,
+            hello,
+        ):
             self._name, self.team, self.greeting = f"server process {hello.pid}", hello.team, hello
             await self._take(server)
             self.trouble, self.is_followed, self.server = "", True, server

@@ -122,7 +122,8 @@ class Site:
             raise self._stranger(http)
         if http.connection is not None and not http.connection.admitted(session.person.principal or LOCAL):
             raise self._message(http, 503, "You have too many connections. Close one, and try again.")
-        await (self._get(http, session) if http.method == "GET" else self._post(http, session))
+        serve = self._get if http.method == "GET" else self._post
+        await serve(http, session)
 
     def _stranger(self, http: HttpExchange) -> Answer:
         if guard.wants_json(http.headers) or http.path.endswith(".json") or http.path == "/ui/events":

@@ -20,7 +20,7 @@ EXTERNAL: Final = "external"
 """`backendType` of members that Claude Code does not run."""
 
 
-class Member(Struct, frozen=True):
+class ConfiguredMember(Struct, frozen=True):
     name: str
     agent_type: str | None = None
     is_external: bool = False
@@ -30,12 +30,12 @@ class Member(Struct, frozen=True):
 class TeamConfig(Struct, frozen=True):
     """`is_broken`: the file cannot be read as a team; its members are those that could be found."""
 
-    members: tuple[Member, ...] = ()
+    members: tuple[ConfiguredMember, ...] = ()
     lead: str | None = None
     skipped: int = 0
     is_broken: bool = False
 
-    def member(self, name: str) -> Member | None:
+    def member(self, name: str) -> ConfiguredMember | None:
         return next((member for member in self.members if member.name == name), None)
 
 
@@ -49,7 +49,7 @@ def config_in(data: bytes) -> TeamConfig:
     if not isinstance(root, dict) or not isinstance(entries, list):
         parts = [value_at(source, 0)[0] for source in salvaged(data, lambda value: member_in(value) is not None)]
         return TeamConfig(tuple(filter(None, map(member_in, parts))), is_broken=True)
-    found: dict[str, Member] = {}
+    found: dict[str, ConfiguredMember] = {}
     for entry in entries:
         if member := member_in(entry):
             found.setdefault(member.name, member)
@@ -77,14 +77,14 @@ def _root(data: bytes) -> object:
     return value if after_blank(text, end) == len(text) else None
 
 
-def member_in(entry: object) -> Member | None:
+def member_in(entry: object) -> ConfiguredMember | None:
     """The member that an entry describes; None if it names none."""
     if isinstance(entry, str):
-        return Member(entry) if is_agent_name(entry) else None
+        return ConfiguredMember(entry) if is_agent_name(entry) else None
     if not isinstance(entry, Mapping):
         return None
     name, kind = entry.get("name"), entry.get("agentType")
     if not isinstance(name, str) or not is_agent_name(name):
         return None
     is_external = entry.get("backendType") == EXTERNAL or isinstance(entry.get("externalBackendType"), str)
-    return Member(name, clean(kind) if isinstance(kind, str) else None, is_external)
+    return ConfiguredMember(name, clean(kind) if isinstance(kind, str) else None, is_external)

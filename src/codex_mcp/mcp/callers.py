@@ -19,27 +19,27 @@ LONGEST: Final = 100
 """Characters of a name or a version."""
 
 
-class Who(Struct, frozen=True):
+class WhoCalls(Struct, frozen=True):
     principal: str
     name: str
     version: str
 
 
-class Callers:
+class RecentClients:
     def __init__(self) -> None:
-        self._sessions: Counter[Who] = Counter()
-        self._called: OrderedDict[Who, float] = OrderedDict()
+        self._sessions: Counter[WhoCalls] = Counter()
+        self._called: OrderedDict[WhoCalls, float] = OrderedDict()
         """When each client without a session has called last."""
 
-    def opened(self, who: Who) -> None:
+    def opened(self, who: WhoCalls) -> None:
         """It has one more session."""
         self._sessions[_short(who)] += 1
 
-    def closed(self, who: Who) -> None:
+    def closed(self, who: WhoCalls) -> None:
         self._sessions[_short(who)] -= 1
         self._sessions += Counter()
 
-    def called(self, who: Who, now: float) -> None:
+    def called(self, who: WhoCalls, now: float) -> None:
         """It has called a tool without a session."""
         who = _short(who)
         self._called[who] = now
@@ -55,5 +55,5 @@ class Callers:
         return [ClientOf(who.name, who.version, who.principal, count) for who, count in mine]
 
 
-def _short(who: Who) -> Who:
-    return Who(who.principal, who.name[:LONGEST], who.version[:LONGEST])
+def _short(who: WhoCalls) -> WhoCalls:
+    return WhoCalls(who.principal, who.name[:LONGEST], who.version[:LONGEST])

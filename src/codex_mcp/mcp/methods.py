@@ -89,7 +89,8 @@ class Methods(Struct, frozen=True):
         return self.around(session, request, lambda: self._handled(session, request, era))
 
     def _handled(self, session: Session, request: Request, era: Era | None) -> object:
-        era = (era_of(request) if self.stateless else Handshake()) if era is None else era
+        if era is None:
+            era = era_of(request) if self.stateless else Handshake()
         if isinstance(era, OutOfRules):
             raise RequestFailed(era.error)
         handler = self.table.get(request.method)

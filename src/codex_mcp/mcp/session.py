@@ -16,7 +16,7 @@ from msgspec import Struct
 from codex_mcp.base.logs import Subject, about_only, stay_about
 from codex_mcp.base.principals import LOCAL, account
 from codex_mcp.base.settings.calls import CallSettings
-from codex_mcp.mcp.callers import Callers, Who
+from codex_mcp.mcp.callers import RecentClients, WhoCalls
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.calls.cancellable import CancellableRequest
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
@@ -68,7 +68,7 @@ class ToolBox(Protocol):
     limits: LearnedLimits
     """How long clients wait."""
 
-    callers: Callers
+    callers: RecentClients
     """Who they are."""
 
 
@@ -135,7 +135,7 @@ class Session:
         self._requests: dict[Id, CancellableRequest] = {}
         self._on_shutdown = on_shutdown
         self._at_close: list[Callable[[], None]] = []
-        self._counted_as: Who | None = None
+        self._counted_as: WhoCalls | None = None
         self.is_final = False
         """Its client has ended it for good: it will not be opened again."""
         self._parts: dict[type[Any], Any] = {}
@@ -180,8 +180,8 @@ class Session:
         self._tools.callers.closed(self._counted_as)
         self._counted_as = None
 
-    def _who(self, info: mcp.ClientInfo) -> Who:
-        return Who(self.principal, info.name, info.version)
+    def _who(self, info: mcp.ClientInfo) -> WhoCalls:
+        return WhoCalls(self.principal, info.name, info.version)
 
     def shut_down(self) -> None:
         """End the session and its calls, once this request is answered."""

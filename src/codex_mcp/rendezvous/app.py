@@ -77,7 +77,8 @@ class RendezvousApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = HttpExchange(scope, receive, send)
-        await (self._socket(http) if http.offers_socket else self._http(http))
+        serve = self._socket if http.offers_socket else self._http
+        await serve(http)
 
     def stop(self) -> None:
         """Refuse new work."""

@@ -219,7 +219,7 @@ class NamedSessions:
             raise Refused(BUSY_ELSEWHERE.format(id=key.id)) from None
 
     async def _begin(self, key: Key, order: Order, submit: Submit, patience: float | None) -> SessionTurn:
-        found, warnings = await self._looked_up(key)
+        found, warnings = await self._look_up(key)
         if order.reset and found is not None:
             await self._until_idle(key, found, patience)
         thread, how, spec = await self._open(key, found, order)
@@ -261,7 +261,7 @@ class NamedSessions:
         model = spec.model or before or thread.opened.model
         return NamedSession(id=key.id, created=now, used=now, thread=thread.id, model=model, spec=spec)
 
-    async def _looked_up(self, key: Key) -> tuple[NamedSession | None, list[str]]:
+    async def _look_up(self, key: Key) -> tuple[NamedSession | None, list[str]]:
         """The session as it was, if it exists, and warnings about the store."""
         try:
             found = await self._store.get(key)

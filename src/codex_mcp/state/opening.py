@@ -36,7 +36,7 @@ async def open_state(address: str | None, state_dir: str, secret: str | None = N
     return await open_store(state_dir)
 
 
-def address_of(address: str | None, state_dir: str) -> str:
+def database_address(address: str | None, state_dir: str) -> str:
     """As people are shown it: without a password."""
     if address is not None:
         from codex_mcp.state.postgres.address import shown  # noqa: PLC0415  see above
@@ -49,7 +49,7 @@ def address_of(address: str | None, state_dir: str) -> str:
 
 async def check_state(address: str | None, state_dir: str) -> Seen:
     """Look whether it can be used, and change nothing. Raises Refused or Unavailable."""
-    where = address_of(address, state_dir)
+    where = database_address(address, state_dir)
     if address is not None:
         from codex_mcp.state.postgres.engine import Engine  # noqa: PLC0415  see above
 

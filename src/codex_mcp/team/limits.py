@@ -23,7 +23,7 @@ TURNS_KEPT: Final = 10_000
 """Turns remembered at most, and so the highest effective limit: almost three turns a second."""
 
 
-class Usage(Struct, frozen=True):
+class AgentUsage(Struct, frozen=True):
     turns: tuple[float, ...] = ()
     """When its latest turns began, oldest first: as many as the limit on turns, and none without that limit."""
     tokens: int = 0
@@ -38,12 +38,12 @@ class Paused(Struct, frozen=True):
     """What pauses it: a limit of the team, or that of the account."""
 
 
-def with_turn(limits: TeamSettings, usage: Usage, now: float) -> Usage:
+def with_turn(limits: TeamSettings, usage: AgentUsage, now: float) -> AgentUsage:
     kept = _turns_allowed(limits)
     return replace(usage, turns=(*usage.turns, now)[-kept:]) if kept else usage
 
 
-def without_turn(usage: Usage, began: float) -> Usage:
+def without_turn(usage: AgentUsage, began: float) -> AgentUsage:
     """A turn that was counted then has not begun."""
     turns = list(usage.turns)
     if began in turns:
@@ -51,12 +51,12 @@ def without_turn(usage: Usage, began: float) -> Usage:
     return replace(usage, turns=tuple(turns))
 
 
-def with_earlier_turns(limits: TeamSettings, usage: Usage, begun: Iterable[float]) -> Usage:
+def with_earlier_turns(limits: TeamSettings, usage: AgentUsage, begun: Iterable[float]) -> AgentUsage:
     kept = _turns_allowed(limits)
     return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
 
 
-def not_ahead(usage: Usage, now: float) -> Usage:
+def not_ahead(usage: AgentUsage, now: float) -> AgentUsage:
     """The usage by a clock that may have been set back: turns in the future count as begun just now.
 
     So setting the clock back frees no turns, and pauses no agent for longer than an hour.
@@ -66,11 +66,11 @@ def not_ahead(usage: Usage, now: float) -> Usage:
     return replace(usage, turns=tuple(min(turn, now) for turn in usage.turns))
 
 
-def with_tokens(usage: Usage, tokens: int) -> Usage:
+def with_tokens(usage: AgentUsage, tokens: int) -> AgentUsage:
     return replace(usage, tokens=usage.tokens + max(tokens, 0))
 
 
-def check(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> Paused | None:
+def check(limits: TeamSettings, usage: AgentUsage, team_tokens: int, now: float) -> Paused | None:
     """Why this agent may not have another turn now, or None if it may. The limit that pauses longest comes first.
 
     No turn of the usage may be in the future (`not_ahead`).
@@ -78,7 +78,7 @@ def check(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> P
     return check_tokens(limits, usage, team_tokens) or _check_turns(limits, usage, now)
 
 
-def check_tokens(limits: TeamSettings, usage: Usage, team_tokens: int) -> Paused | None:
+def check_tokens(limits: TeamSettings, usage: AgentUsage, team_tokens: int) -> Paused | None:
     """Why a turn that was counted already may not begin, or None if it may."""
     if limits.tokens_per_team and team_tokens >= limits.tokens_per_team:
         return Paused(
@@ -93,7 +93,7 @@ def check_tokens(limits: TeamSettings, usage: Usage, team_tokens: int) -> Paused
     return None
 
 
-def _check_turns(limits: TeamSettings, usage: Usage, now: float) -> Paused | None:
+def _check_turns(limits: TeamSettings, usage: AgentUsage, now: float) -> Paused | None:
     limit = _turns_allowed(limits)
     if not limit or len(usage.turns) < limit:
         return None
@@ -109,7 +109,7 @@ def _check_turns(limits: TeamSettings, usage: Usage, now: float) -> Paused | Non
     )
 
 
-def warnings(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> list[str]:
+def warnings(limits: TeamSettings, usage: AgentUsage, team_tokens: int, now: float) -> list[str]:
     """A sentence for each limit that is nearly reached. No turn of the usage may be in the future (`not_ahead`)."""
     turns = sum(turn > now - HOUR for turn in usage.turns)
     used = (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.team import limits
-from codex_mcp.team.limits import Paused, Usage
+from codex_mcp.team.limits import AgentUsage, Paused
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.turn import Turn
 
@@ -87,7 +87,7 @@ class WrittenQuestions:
 class Spent:
     """What the agent has used of its limits."""
 
-    def __init__(self, usage: Usage) -> None:
+    def __init__(self, usage: AgentUsage) -> None:
         self.usage = usage
         self._counted: dict[str, float] = {}
         """When each unfinished turn was counted, by its name."""

@@ -16,7 +16,7 @@ from codex_mcp.state.contract import Claim, IdentityTaken, NameOwned
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, AgentStatus, abandoned
 from codex_mcp.team.directory import Directory
-from codex_mcp.team.limits import Usage
+from codex_mcp.team.limits import AgentUsage
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.team.records.agent_store import read_turn_starts
@@ -89,7 +89,7 @@ class Resuming:
             replace(agent, status=AgentStatus.ACTIVE, owner=self._session.owner),
             told=Surroundings(agent.repo_root, agent.repo_name, agent.branch, agent.cwd),
             summed_up=agent.status is AgentStatus.CLOSED,
-            usage=Usage(tokens=agent.tokens),
+            usage=AgentUsage(tokens=agent.tokens),
         )
         async with member.life:
             self._roster.add(member)  # at once, so that other calls for it wait for this one

@@ -29,7 +29,7 @@ from codex_mcp.team.agent import (
     with_request,
     without_request,
 )
-from codex_mcp.team.limits import Usage
+from codex_mcp.team.limits import AgentUsage
 from codex_mcp.team.member_parts import NextTurn, Requested, Spent, WrittenQuestions
 from codex_mcp.team.people import PersonAct
 from codex_mcp.team.profile.context import Surroundings
@@ -43,7 +43,7 @@ NAMES_KEPT: Final = 1_000
 
 class Member:
     def __init__(
-        self, agent: Agent, *, told: Surroundings | None = None, summed_up: bool = True, usage: Usage | None = None
+        self, agent: Agent, *, told: Surroundings | None = None, summed_up: bool = True, usage: AgentUsage | None = None
     ) -> None:
         self.agent = agent
         self.claim: Claim | None = None
@@ -56,7 +56,7 @@ class Member:
         self.next_turn = NextTurn()
         self.requested = Requested()
         self.questions = WrittenQuestions()
-        self.spent = Spent(usage or Usage())
+        self.spent = Spent(usage or AgentUsage())
         self.summed_up = summed_up
         """It has had no turn since its last summary."""
         self.reviews: list[Thread] = []

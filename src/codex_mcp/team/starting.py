@@ -81,7 +81,7 @@ class Starting:
         if order.identity is not None and (why := why_invalid(order.identity)) is not None:
             raise Refused(why)
         self._directory.check_capacity(order.principal)
-        claim = await self._claimed_for(order)
+        claim = await self._claim_for(order)
         member = Member(self._new_agent(claim.thread, order))
         member.questions.were_written({})  # it has none in the store
         async with member.life, self._joining(member, claim):
@@ -112,7 +112,7 @@ class Starting:
             spec=stored_spec(order.spec),
         )
 
-    async def _claimed_for(self, order: AgentOrder) -> Claim:
+    async def _claim_for(self, order: AgentOrder) -> Claim:
         """The claim of a new agent. If two servers get the same request at the same time, only one gets the claim."""
         codex_id = f"{CODEX_ID_PREFIX}{os.urandom(ID_BYTES).hex()}"
         claim = await self._directory.claim(codex_id)

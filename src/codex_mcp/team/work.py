@@ -147,7 +147,7 @@ class Work(TurnListener):
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
-        pause = limits.check(self._settings, limits.Usage(), await self.team_tokens(), time.time())
+        pause = limits.check(self._settings, limits.AgentUsage(), await self.team_tokens(), time.time())
         if pause is not None:
             raise refusals.team_paused(pause.reason)
 
@@ -252,12 +252,12 @@ class Work(TurnListener):
             member.count_tokens(tokens)
             self._session.writer.note(member)
 
-    def _used_so_far(self, thread: Thread, ahead: int = 0) -> tuple[limits.Usage, int]:
+    def _used_so_far(self, thread: Thread, ahead: int = 0) -> tuple[limits.AgentUsage, int]:
         """What the agent of this thread and the team have used, with the turns that run, and `ahead` tokens more."""
         member, team_tokens = self._of(thread), 0
         if self.has_team_limit:
             team_tokens = self._team_tokens + sum(each.running_tokens for each in self._roster) + ahead
-        usage = limits.Usage() if member is None else member.spent.usage
+        usage = limits.AgentUsage() if member is None else member.spent.usage
         return limits.with_tokens(usage, ahead + (0 if member is None else member.running_tokens)), team_tokens
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:

@@ -15,7 +15,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
-from codex_mcp.codex.config.permissions import after_turn
+from codex_mcp.codex.config.permissions import spec_after_turn
 from codex_mcp.codex.conversation.rollback import drop_turns
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, Told, TurnSpec
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
@@ -344,7 +344,7 @@ class Thread:
             turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
             await self.own.prepare_prompt(turn)
             turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
-            self.spec = after_turn(self.spec, turn.spec.settings)
+            self.spec = spec_after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
             if isinstance(exc, CannotResume):
                 self.loading.cannot_resume(str(exc))

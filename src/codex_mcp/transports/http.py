@@ -44,7 +44,7 @@ UPGRADE: Final = "codex_mcp.upgrade"
 Listening = TypeVar("Listening", bound=SocketListener)
 
 
-class Connection(Protocol):
+class HttpConnection(Protocol):
     """What a request may do with its connection."""
 
     when_lost: dict[HttpExchange, Callable[[], None]]
@@ -98,7 +98,7 @@ class HttpExchange:
         self.status = 0
         """The status of the answer, once it has begun."""
         self._disconnected: asyncio.Task[None] | None = None
-        self.connection: Connection | None = scope.get(CONNECTION)
+        self.connection: HttpConnection | None = scope.get(CONNECTION)
         self._scope = scope
         self._receive = receive
         self._send = send

@@ -5,7 +5,7 @@ import signal
 import stat
 from pathlib import Path
 
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller, connect_server, living_nodes
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.wire import control
@@ -24,7 +24,7 @@ async def test_a_person_reaches_a_server_and_its_tools_through_its_socket(tmp_pa
         path = await socket_of(server)
         node = path.stem
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        async with connected(str(server.state_dir), node, PERSON) as (reached, greeting):
+        async with connect_server(str(server.state_dir), node, PERSON) as (reached, greeting):
             assert (greeting.node, greeting.pid, greeting.team) == (node, server.process.pid, "default")
             assert list(greeting.may) == ["read", "control"]
             result = await reached.call_tool("codex_threads", {}, control.ActsFor(principal="local"))
@@ -99,7 +99,7 @@ async def test_a_socket_works_in_a_folder_with_a_long_path(tmp_path: Path) -> No
     async with team_server(tmp_path, "--state-dir", str(folder)) as (server, _model):
         await server.start(say("hello"))
         (node,) = living_nodes(str(folder))
-        async with connected(str(folder), node, PERSON) as (_, greeting):
+        async with connect_server(str(folder), node, PERSON) as (_, greeting):
             assert greeting.pid == server.process.pid
 
 
@@ -112,7 +112,7 @@ async def test_a_server_over_http_has_a_socket_as_well(tmp_path: Path) -> None:
             assert (await Door(server.port, accept=BOTH).ask("POST", message, **headers)).status == 200
             folder = str(setup.home / ".config/atm/codex-sessions")
             (node,) = living_nodes(folder)
-            async with connected(folder, node, PERSON) as (reached, _):
+            async with connect_server(folder, node, PERSON) as (reached, _):
                 result = await reached.call_tool("codex_close", {"id": "arch"}, control.ActsFor(principal="local"))
                 assert result.data["status"] == "closed"
             path = Path(folder) / "nodes" / f"{node}.sock"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller, connect_server, living_nodes
 from codex_mcp.wire.control import MAX_MESSAGE_BYTES
 from tests.support.servers.control_socket import RawControl, raw_control, socket_of
 from tests.support.servers.like_macos import like_macos
@@ -27,12 +27,12 @@ async def test_more_connections_than_there_may_be_are_refused_and_told(tmp_path:
             for _ in range(16):
                 await stack.enter_async_context(raw_control(path))
             with pytest.raises(CannotReach, match="has 16 control connections already"):
-                async with connected(str(server.state_dir), path.stem, PERSON):
+                async with connect_server(str(server.state_dir), path.stem, PERSON):
                     pass
         has_room = False
         while not has_room:  # as soon as it has noticed that they are gone
             with contextlib.suppress(CannotReach):
-                async with connected(str(server.state_dir), path.stem, PERSON):
+                async with connect_server(str(server.state_dir), path.stem, PERSON):
                     has_room = True
 
 
@@ -118,13 +118,13 @@ async def test_a_stopped_server_does_not_answer_and_nobody_waits_for_it(tmp_path
     async with team_server(tmp_path) as (server, _model):
         await server.start(say("hello"))
         path = await socket_of(server)
-        async with connected(str(server.state_dir), path.stem, PERSON, name="server process 1") as (reached, _):
+        async with connect_server(str(server.state_dir), path.stem, PERSON, name="server process 1") as (reached, _):
             os.kill(server.process.pid, signal.SIGSTOP)
             try:
                 with pytest.raises(CannotReach, match="server process 1 does not answer: it has said nothing for 4 s"):
                     await reached.call("tools/list", {})
                 with pytest.raises(CannotReach) as silent:
-                    async with connected(str(server.state_dir), path.stem, PERSON):
+                    async with connect_server(str(server.state_dir), path.stem, PERSON):
                         pass
                 assert (silent.value.why, "for 2 s" in str(silent.value)) == (Why.SILENT, True)
             finally:
@@ -137,13 +137,13 @@ async def test_a_killed_server_has_ended_and_the_next_one_removes_its_socket(tmp
         await killed.start(say("hello"))
         path = await socket_of(killed)
         folder = str(killed.state_dir)
-        async with connected(folder, path.stem, PERSON) as (reached, _):
+        async with connect_server(folder, path.stem, PERSON) as (reached, _):
             killed.process.kill()
             await killed.exit_code()
             assert (await reached.until_lost()).why is Why.ENDED
         assert path.exists()
         with pytest.raises(CannotReach, match="has ended"):
-            async with connected(folder, path.stem, PERSON):
+            async with connect_server(folder, path.stem, PERSON):
                 pass
     async with team_server(tmp_path) as (server, _model):
         await server.start(say("hello"))
@@ -157,7 +157,7 @@ async def test_a_server_that_holds_its_lock_and_has_no_socket_is_too_old(tmp_pat
         path = await socket_of(server)
         path.unlink()
         with pytest.raises(CannotReach, match="cannot be controlled from here: it has no control socket"):
-            async with connected(str(server.state_dir), path.stem, PERSON):
+            async with connect_server(str(server.state_dir), path.stem, PERSON):
                 pass
 
 
@@ -180,7 +180,7 @@ async def test_a_server_that_joins_again_has_another_socket(tmp_path: Path) -> N
         path = one.state_dir / "nodes" / f"{before}.sock"
         await one.until(path.exists)
         await other.start(say("hello"), identity="dev")
-        async with connected(folder, before, PERSON) as (reached, _):
+        async with connect_server(folder, before, PERSON) as (reached, _):
             os.kill(one.process.pid, signal.SIGSTOP)
             try:
                 await other.until(lambda: f"server {before} (process {one.process.pid} on" in other.log)
@@ -191,5 +191,5 @@ async def test_a_server_that_joins_again_has_another_socket(tmp_path: Path) -> N
             await one.status()
         assert not path.exists()
         for node in nodes:
-            async with connected(folder, node, PERSON) as (_, greeting):
+            async with connect_server(folder, node, PERSON) as (_, greeting):
                 assert greeting.pid in (one.process.pid, other.process.pid)

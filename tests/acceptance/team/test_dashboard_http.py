@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller, connect_server, living_nodes
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.wire import control
@@ -222,12 +222,12 @@ async def test_only_the_whole_user_gets_a_link(tmp_path: Path) -> None:
         await run(server.port, "codex", prompt=say("hello"), identity="arch")
         folder = str(server.setup.home / ".config/atm/codex-sessions")
         (node,) = living_nodes(folder)
-        async with connected(folder, node, Caller(program="t", person="mira", view=True)) as (reached, greeting):
+        async with connect_server(folder, node, Caller(program="t", person="mira", view=True)) as (reached, greeting):
             assert greeting.page == f"http://127.0.0.1:{server.port}/ui"
             reader = await signed_in((await reached.sign_in(view=False)).url)
         assert "needs-you" in await reader.page("/ui/fleet")
         narrow = Caller(program="t", person="mira", principal="alice")
-        async with connected(folder, node, narrow) as (reached, _):
+        async with connect_server(folder, node, narrow) as (reached, _):
             with pytest.raises(Exception, match="acts for alice only"):
                 await reached.call(control.SIGN_IN, control.SignIn())
 

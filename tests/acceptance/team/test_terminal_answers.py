@@ -14,8 +14,8 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach, Why
 from codex_mcp.control.questions import NotUsed, find_question, give_answer, open_questions
-from codex_mcp.control.server import Caller, connected
-from codex_mcp.transports.local.sockets import dialled, listening
+from codex_mcp.control.server import Caller, connect_server
+from codex_mcp.transports.local.sockets import dial, listening
 from codex_mcp.wire import control
 from tests.acceptance.team.test_terminal_approvals import ASKS, approvals, lines, listed, watching
 from tests.support.processes import the_core
@@ -80,7 +80,7 @@ async def test_an_answer_to_a_question_that_was_lost_with_codex_is_not_used_and_
 async def test_what_a_stopped_server_was_told_it_may_still_do_and_the_terminal_says_so(tmp_path: Path) -> None:
     async with asking(tmp_path) as (server, asked):
         answer = control.Answer(id=asked.question.id, digest=asked.question.digest, key="k", answer=YES)
-        async with connected(str(server.state_dir), asked.node, PERSON, name=asked.server) as (reached, _):
+        async with connect_server(str(server.state_dir), asked.node, PERSON, name=asked.server) as (reached, _):
             os.kill(server.process.pid, signal.SIGSTOP)
             try:
                 with pytest.raises(CannotReach, match=r"does not answer: .* it may still do what it was told"):
@@ -149,7 +149,7 @@ class Between:
         self._behind.rename(self._path)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        behind, to_server = await asyncio.open_unix_connection(sock=await dialled(str(self._behind)))
+        behind, to_server = await asyncio.open_unix_connection(sock=await dial(str(self._behind)))
         try:
             while line := await reader.readline():
                 to_server.write(line)

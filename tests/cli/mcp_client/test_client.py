@@ -8,7 +8,7 @@ import pytest
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.mcp_client.client import ServerLaunch, connected
+from codex_mcp.cli.mcp_client.client import ServerLaunch, connect
 from codex_mcp.cli.mcp_client.messages import AgentMessage, Decision, Event, Question
 from tests.support.servers.mcp_server import TOUR, Setup
 
@@ -64,7 +64,7 @@ def broken(program: str, folder: Path) -> ServerLaunch:
 
 async def test_a_tool_is_called_and_its_events_are_heard(tmp_path: Path) -> None:
     listener = anyone()
-    async with connected(launch_of(tmp_path), listener) as client:
+    async with connect(launch_of(tmp_path), listener) as client:
         greeting = await client.initialize()
         result = await client.call_tool("codex", {"prompt": '[[scene: say text="one"]]'})
     assert greeting.server_info.version == __version__
@@ -78,7 +78,7 @@ async def test_a_tool_is_called_and_its_events_are_heard(tmp_path: Path) -> None
 async def test_a_question_is_answered_as_decided(tmp_path: Path, *, approved: bool) -> None:
     listener = Listener(Decision(approved=approved))
     arguments = {"prompt": "[[scene: patch]]", "sandbox": "read-only", "approval-policy": "on-request"}
-    async with connected(launch_of(tmp_path), listener) as client:
+    async with connect(launch_of(tmp_path), listener) as client:
         await client.initialize()
         result = await client.call_tool("codex", arguments)
     [question] = listener.questions
@@ -89,24 +89,24 @@ async def test_a_question_is_answered_as_decided(tmp_path: Path, *, approved: bo
 
 async def test_a_server_that_cannot_start_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="the server ended with exit code 1: the disk is full"):
-        async with connected(broken("import sys; sys.exit('the disk is full')", tmp_path), anyone()) as c:
+        async with connect(broken("import sys; sys.exit('the disk is full')", tmp_path), anyone()) as c:
             await c.initialize()
 
 
 async def test_an_error_of_the_server_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="answered initialize with an error: no, thanks"):
-        async with connected(broken(ANSWERS_WITH_AN_ERROR, tmp_path), anyone()) as client:
+        async with connect(broken(ANSWERS_WITH_AN_ERROR, tmp_path), anyone()) as client:
             await client.initialize()
 
 
 async def test_a_ping_is_answered_and_what_we_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused) as refused:
-        async with connected(broken(ASKS_FOR_OTHER_THINGS, tmp_path), anyone()) as client:
+        async with connect(broken(ASKS_FOR_OTHER_THINGS, tmp_path), anyone()) as client:
             await client.initialize()
     assert "Method not found: roots/list" in str(refused.value)
 
 
 async def test_a_server_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_mcp.cli.mcp_client.client.END_GRACE", 0.1)
-    async with connected(broken(IGNORES_THE_END, tmp_path), anyone()):
+    async with connect(broken(IGNORES_THE_END, tmp_path), anyone()):
         pass

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.config.command_line import visible
+from codex_mcp.codex.config.command_line import visible_overrides
 from codex_mcp.codex.config.overrides import parse_override, parse_overrides
 
 SECRET = "s3cret"
@@ -33,7 +33,7 @@ SECRET = "s3cret"
     ],
 )
 def test_what_is_on_the_command_line(override: str, shown: list[str]) -> None:
-    found = visible(parse_overrides([override]))
+    found = visible_overrides(parse_overrides([override]))
     assert SECRET not in " ".join(found)
     assert len(found) == len(shown)
     for text, expected in zip(found, shown, strict=True):
@@ -42,6 +42,6 @@ def test_what_is_on_the_command_line(override: str, shown: list[str]) -> None:
 
 @given(st.text(max_size=20))
 def test_what_is_shown_is_read_by_codex_as_it_was_meant(name: str) -> None:
-    (text,) = visible({"model": name})
+    (text,) = visible_overrides({"model": name})
     if "\x7f" not in name and "://" not in name:
         assert parse_override(text) == ("model", name)

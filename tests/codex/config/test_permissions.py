@@ -11,12 +11,12 @@ from codex_mcp.base.errors import BadOverride
 from codex_mcp.codex.config.permissions import (
     Grant,
     Permissions,
-    after_turn,
     names_sandbox,
     needs_configuration,
     permissions_for,
     refuse_trust,
     restored,
+    spec_after_turn,
 )
 from codex_mcp.codex.core import ThreadSpec, TurnSettings
 from codex_mcp.wire.app.requests import ConfigLayer, Configuration, LayerName, TurnContext
@@ -236,7 +236,7 @@ def test_a_turn_changes_the_settings_of_its_thread_and_leaves_its_sandbox_to_the
     config: dict[str, object] = {"sandbox_mode": "read-only", "sandbox_workspace_write.network_access": True, "x": 1}
     spec = ThreadSpec(cwd="/a", model="m", sandbox="read-only", config=config, base_instructions="Be brief.")
     settings = TurnSettings("/b", "never", {"type": "dangerFullAccess"}, "n", "auto", "low")
-    after = after_turn(spec, settings)
+    after = spec_after_turn(spec, settings)
     assert after == ThreadSpec(
         cwd="/b",
         model="n",
@@ -245,5 +245,5 @@ def test_a_turn_changes_the_settings_of_its_thread_and_leaves_its_sandbox_to_the
         base_instructions="Be brief.",
     )
     assert not names_sandbox(after)
-    assert "model_reasoning_effort" not in after_turn(spec, TurnSettings("/b", "never", {}, "n", "auto")).config
-    assert after_turn(spec, None) is spec
+    assert "model_reasoning_effort" not in spec_after_turn(spec, TurnSettings("/b", "never", {}, "n", "auto")).config
+    assert spec_after_turn(spec, None) is spec

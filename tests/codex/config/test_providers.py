@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.config.providers import address_of, is_local, shown
+from codex_mcp.codex.config.providers import is_local, provider_address, shown
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.dictionaries(st.text(), inner)
@@ -13,14 +13,14 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["model_providers", "x"]), JSON), st.text(max_size=5))
 def test_whatever_a_configuration_has_there_is_an_address_or_none(config: dict[str, object], name: str) -> None:
-    assert isinstance(address_of(config, name), str)
+    assert isinstance(provider_address(config, name), str)
 
 
 def test_what_is_configured_comes_before_what_codex_knows() -> None:
     config = {"model_providers": {"ollama": {"base_url": "http://10.0.0.1/v1"}}}
-    assert address_of(config, "ollama") == "http://10.0.0.1/v1"
-    assert address_of({}, "ollama") == "http://localhost:11434/v1"
-    assert address_of({}, "openai") == ""
+    assert provider_address(config, "ollama") == "http://10.0.0.1/v1"
+    assert provider_address({}, "ollama") == "http://localhost:11434/v1"
+    assert provider_address({}, "openai") == ""
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from codex_mcp.mail.delivery.loop_protection import (
     IDLE_NOTICE,
     Budget,
     Choice,
+    MailTurn,
     Traffic,
-    Turn,
     Verdict,
     choose,
     free_at,
@@ -28,8 +28,8 @@ def mail(hops: int) -> Message:
     return Message(id="1", id_kind=IdKind.ATM, sender="a", text="b", hops=hops)
 
 
-def turn(at: float, agent: Address, *senders: Address) -> Turn:
-    return Turn(at, agent, frozenset(senders))
+def turn(at: float, agent: Address, *senders: Address) -> MailTurn:
+    return MailTurn(at, agent, frozenset(senders))
 
 
 def test_every_answer_to_mail_has_one_hop_more() -> None:
@@ -77,7 +77,7 @@ TURNS = st.lists(
 def test_no_window_has_more_turns_than_the_budget(asked: list[tuple[float, Address, frozenset[Address]]]) -> None:
     traffic: Traffic = ()
     for at, agent, senders in sorted(asked, key=lambda one: one[0]):
-        now = Turn(at, agent, senders)
+        now = MailTurn(at, agent, senders)
         free = free_at(traffic, now, BUDGET)
         assert (free == at) is (verdict(traffic, now, 0, BUDGET) is Verdict.ALLOWED)
         if free == at:

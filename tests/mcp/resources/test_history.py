@@ -6,7 +6,7 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import CoreError
-from codex_mcp.mcp.resources.history import Piece, read_rollout
+from codex_mcp.mcp.resources.history import Piece, read_history
 from codex_mcp.wire.app.history import StoredThread
 
 ID = "01a1e831-dce0-70c0-9750-9b26e0022257"
@@ -21,7 +21,7 @@ def rollout(home: Path, folder: str = "sessions/2026/11/17", name: str = NAME, d
 
 
 def read(home: Path, thread: StoredThread, begin: int = 0, limit: int = 1000) -> Piece:
-    return read_rollout(str(home), thread, begin, limit)
+    return read_history(str(home), thread, begin, limit)
 
 
 @pytest.mark.parametrize("folder", ["sessions/2026/11/17", "archived_sessions"])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.mcp.schema.results import NOTHING_NEW, ToolResult, refused, written
-from codex_mcp.mcp.schema.wait_parts import LISTS, NEWS, Unreached, merged
+from codex_mcp.mcp.schema.wait_parts import LISTS, NEWS, Unreached, merged_parts
 from tests.support.servers.mcp_server import Json
 
 
@@ -18,7 +18,7 @@ class Whole:
     """The merged result, as a client reads it."""
 
     def __init__(self, own: ToolResult, parts: list[ToolResult], unreached: list[Unreached]) -> None:
-        found = merged(own, parts, unreached)
+        found = merged_parts(own, parts, unreached)
         self.is_empty = found.is_empty
         self.result = on_the_wire(found.result)
 

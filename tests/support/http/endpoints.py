@@ -10,7 +10,7 @@ from typing import Any
 from codex_mcp.access.access_control import AccessControl
 from codex_mcp.access.seal import KEY_BYTES
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.callers import Callers
+from codex_mcp.mcp.callers import RecentClients
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.http.app import HttpApp
@@ -43,7 +43,7 @@ class NoTools:
         """Nobody was gone."""
 
     limits = LearnedLimits()
-    callers = Callers()
+    callers = RecentClients()
 
     def warm_up(self) -> None:
         """There is nothing to start."""

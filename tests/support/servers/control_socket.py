@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from codex_mcp.control.server import living_nodes
-from codex_mcp.transports.local.sockets import dialled
+from codex_mcp.transports.local.sockets import dial
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Json
 from tests.support.team.team_server import TeamServer
@@ -73,7 +73,7 @@ class RawControl:
 @contextlib.asynccontextmanager
 async def raw_control(path: Path, hello: Json | None = HELLO) -> AsyncIterator[RawControl]:
     """A connection that has said hello, unless that is None."""
-    opened = await dialled(str(path))
+    opened = await dial(str(path))
     reader, writer = await asyncio.open_unix_connection(sock=opened, limit=1 << 26)
     client = RawControl(reader, writer)
     try:

@@ -10,7 +10,7 @@ import msgspec
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.server import living_nodes
-from codex_mcp.transports.local.sockets import dialled, listening
+from codex_mcp.transports.local.sockets import dial, listening
 from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import Door, call, request, shake_hands, stateless
 from tests.support.servers.mcp_server import Json, Setup
@@ -121,7 +121,7 @@ class Cutter:
         self._writers.clear()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_unix_connection(sock=await dialled(str(self._aside)))
+        far_reader, far_writer = await asyncio.open_unix_connection(sock=await dial(str(self._aside)))
         self._writers += [writer, far_writer]
         self._tasks.spawn(_pass(reader, far_writer), name="to the server")
         self._tasks.spawn(_pass(far_reader, writer, self._free), name="from the server")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.loop_protection import Budget, Traffic, Turn, Verdict, verdict
+from codex_mcp.mail.delivery.loop_protection import Budget, MailTurn, Traffic, Verdict, verdict
 from codex_mcp.team.mail.loop_guard import TrafficLog
 from tests.support.mail.folders import ALICE, BOB, CAROL, opened
 
@@ -39,7 +39,7 @@ async def _compare(folder: Path, asked: list[tuple[float, Address, frozenset[Add
             while waiting and not is_over:
                 later, agent, senders, is_over = waiting.pop(0)
                 now += later
-                turn = Turn(now, agent, senders)
+                turn = MailTurn(now, agent, senders)
                 found = verdict(await log.traffic(), turn, 0, BUDGET)
                 assert found is verdict(remembered, turn, 0, BUDGET)
                 if found is Verdict.ALLOWED:
@@ -51,7 +51,7 @@ async def test_what_is_older_than_the_window_is_removed(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         log = TrafficLog(store.database, BUDGET)
         for at in (1.0, 50.0, 101.0):
-            await log.add(Turn(at, ALICE, frozenset({BOB})))
+            await log.add(MailTurn(at, ALICE, frozenset({BOB})))
         assert [turn.at for turn in await log.traffic()] == [50.0, 101.0]
 
 

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.conversation.goals import GoalRead
-from codex_mcp.codex.conversation.recorded_turns import recorded_turns
+from codex_mcp.codex.conversation.recorded_turns import list_recorded_turns
 from codex_mcp.codex.core import CoreError, GoalOrder, ThreadSpec, TurnSpec
 from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.questions.board import Receipt
@@ -210,7 +210,7 @@ async def test_a_turn_in_a_thread_that_is_not_open_here_is_stopped(tmp_path: Pat
         await core.start_turn(unknown.thread_id, TurnSpec("[[scene: goes_on]]"))
         while statuses != ["interrupted"]:
             with contextlib.suppress(CoreError):  # its file may be empty yet
-                statuses = [turn.status async for turn in recorded_turns(core, unknown.thread_id)]
+                statuses = [turn.status async for turn in list_recorded_turns(core, unknown.thread_id)]
 
 
 async def test_a_goal_near_a_limit_is_paused_if_its_caller_says_so(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.transports.local.sockets import LONGEST_PATH, dialled, listening, remove_socket
+from codex_mcp.transports.local.sockets import LONGEST_PATH, dial, listening, remove_socket
 
 
 def deep(folder: Path) -> Path:
@@ -23,7 +23,7 @@ async def test_a_socket_of_any_path_is_private_and_can_be_dialled(tmp_path: Path
     assert (len(path) > LONGEST_PATH) is is_deep
     with listening(path) as listener:
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-        with await dialled(path) as near:
+        with await dial(path) as near:
             far, _ = await asyncio.get_running_loop().sock_accept(listener)
             with far:
                 near.send(b"hello")
@@ -33,7 +33,7 @@ async def test_a_socket_of_any_path_is_private_and_can_be_dialled(tmp_path: Path
     remove_socket(path)
     remove_socket(path)
     with pytest.raises(OSError, match="No such file"):
-        await dialled(path)
+        await dial(path)
 
 
 async def test_nothing_but_a_socket_is_removed(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_nothing_but_a_socket_is_removed(tmp_path: Path) -> None:
         listening(str(file))
     assert file.read_text() == "mine"
     with pytest.raises(OSError, match="refused"):
-        await dialled(str(file))
+        await dial(str(file))
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ async def test_a_unix_socket_that_is_connected_can_be_dialled(tmp_path: Path) ->
         over.set()
 
     async with await asyncio.start_unix_server(serve, sock=listening):
-        opened = await local_sockets.dialled(str(tmp_path / "s"))
+        opened = await local_sockets.dial(str(tmp_path / "s"))
         client = await dial("ws://anyone/", {}, PATIENCE, over=opened)
         assert await messages(client, 1) == [b"hello"]
         await client.aclose()

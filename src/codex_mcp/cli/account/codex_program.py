@@ -16,7 +16,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import make_private_folder
 from codex_mcp.codex.binary import Binary, find_codex
-from codex_mcp.codex.config.command_line import visible
+from codex_mcp.codex.config.command_line import visible_overrides
 from codex_mcp.codex.config.overrides import parse_overrides
 from codex_mcp.config.load import load
 
@@ -49,7 +49,7 @@ def codex_here(arguments: argparse.Namespace, environment: Mapping[str, str], cw
     binary = find_codex(settings, search_path)
     for note in (*loaded.warnings, *binary.notes):
         print(f"codex-mcp: {note}", file=sys.stderr)
-    overrides = [word for text in visible(parse_overrides(settings.overrides)) for word in ("-c", text)]
+    overrides = [word for text in visible_overrides(parse_overrides(settings.overrides)) for word in ("-c", text)]
     codex_environment = {
         **environment,
         "CODEX_HOME": settings.codex_home,

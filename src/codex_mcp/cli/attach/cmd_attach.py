@@ -26,7 +26,7 @@ from codex_mcp.cli.attach.tui_socket import TuiSocket
 from codex_mcp.cli.people.finding import add_agent_arguments, caller_of, find_agent, not_running
 from codex_mcp.cli.state.folder import state_folder
 from codex_mcp.control import failures
-from codex_mcp.control.pipe import Pipe, attached_pipe
+from codex_mcp.control.pipe import Pipe, attach_pipe
 from codex_mcp.team.agent import Agent
 from codex_mcp.transports.local.sockets import address_for_others
 from codex_mcp.wire import control
@@ -102,8 +102,8 @@ def _terminal_restored() -> Iterator[Callable[[], None]]:
 
 
 async def _attach(attaching: Attaching, agent: Agent, killed: Callable[[], None]) -> int:
-    first, told = await _connected(attaching)
-    connect = partial(_connected, attaching, told.thread_id)
+    first, told = await _connect(attaching)
+    connect = partial(_connect, attaching, told.thread_id)
     with _private_folder(attaching.codex) as place:
         socket = TuiSocket(place, connect, first)
         try:
@@ -150,7 +150,7 @@ def _private_folder(codex: CodexHere) -> Iterator[str]:
         ) from exc
 
 
-async def _connected(attaching: Attaching, conversation: str = "") -> tuple[Pipe, control.Attached]:
+async def _connect(attaching: Attaching, conversation: str = "") -> tuple[Pipe, control.Attached]:
     """A connection to the server that runs the agent now. Raises CannotReach, or NotRunning or Refused if the agent, or
     its `conversation`, is there no more.
     """
@@ -162,7 +162,7 @@ async def _connected(attaching: Attaching, conversation: str = "") -> tuple[Pipe
     asked = control.Attach(agent.codex_id, attaching.read_only)
     caller = caller_of(COMMAND, attaching.environment)
     name = f"server process {agent.owner.pid}"
-    pipe, told = await attached_pipe(attaching.folder, agent.owner.node, name, caller, asked)
+    pipe, told = await attach_pipe(attaching.folder, agent.owner.node, name, caller, asked)
     if conversation and told.thread_id != conversation:
         await pipe.aclose()
         raise Refused(f"agent {foreign(agent.identity)} has begun another conversation; attach again to see it")

@@ -82,7 +82,7 @@ class TuiSocket:
             return True
         pid, _, _ = CREDENTIALS.unpack(accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
         chain = process_tree.lineage(pid, frozenset({self._tui})) if pid > 0 else None
-        return chain is not None and chain[-1].pid == self._tui and not process_tree.is_elsewhere(pid)
+        return chain is not None and chain[-1].pid == self._tui and not process_tree.has_other_namespaces(pid)
 
     def _requested(self, transport: asyncio.Transport, head: bytes, came: bytes) -> None:
         library, answer = handshake(head, RULES)

@@ -25,7 +25,7 @@ from codex_mcp.cli.demo.sandbox import Rights, find_rights
 from codex_mcp.cli.demo.screen import Screen, Who
 from codex_mcp.cli.demo.show import Decider, Show
 from codex_mcp.cli.demo.workshop import Workshop, open_workshop
-from codex_mcp.cli.mcp_client.client import ServerLaunch, connected
+from codex_mcp.cli.mcp_client.client import ServerLaunch, connect
 from codex_mcp.cli.mcp_client.messages import ToolResult
 from codex_mcp.scripted_model.load import PACKAGED
 
@@ -111,7 +111,7 @@ def _play(screen: Screen, workshop: Workshop, decider: Decider, flags: Sequence[
 
 async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show, flags: Sequence[str]) -> ToolResult:
     prompt = PROMPT.format(test=workshop.test_command)
-    async with connected(_server(workshop, flags), show) as client:
+    async with connect(_server(workshop, flags), show) as client:
         greeting = await client.initialize()
         server = f"codex-mcp {greeting.server_info.version} on Codex {rights.codex_version}, over stdio."
         screen.says(Who.SERVER, f"{server} {_explained(rights)}")

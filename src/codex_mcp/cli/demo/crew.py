@@ -10,7 +10,7 @@ from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.cli.demo.sandbox import Rights, find_rights
 from codex_mcp.cli.demo.screen import Screen, Who
 from codex_mcp.cli.demo.workshop import Workshop
-from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
+from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connect
 from codex_mcp.cli.pages.own_pages import own_pages
 from codex_mcp.scripted_model.load import PACKAGED
 
@@ -41,7 +41,7 @@ async def play_crew(screen: Screen, workshop: Workshop) -> None:
     screen.heading(TITLE, INTRODUCTION)
     rights = find_rights(str(workshop.codex_home), workshop.environment)
     state_dir = os.path.join(str(workshop.folder), "state")
-    async with connected(_server(workshop, state_dir), Unattended()) as client:
+    async with connect(_server(workshop, state_dir), Unattended()) as client:
         greeting = await client.initialize(can_ask=False)
         version = greeting.server_info.version
         screen.says(Who.SERVER, f"codex-mcp {version} on Codex {rights.codex_version}, over stdio.")

@@ -10,7 +10,7 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.cli.doctor.facts import Limited
 from codex_mcp.cli.people.finding import caller_of
 from codex_mcp.control.failures import CannotReach
-from codex_mcp.control.server import connected, living_nodes
+from codex_mcp.control.server import connect_server, living_nodes
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire import control
 
@@ -23,7 +23,7 @@ async def account_limits(state_dir: str, environment: Mapping[str, str]) -> tupl
     caller = caller_of(COMMAND, environment)
     for node in living_nodes(state_dir):
         with contextlib.suppress(CannotReach, RequestFailed):
-            async with connected(state_dir, node, caller) as (server, greeting):
+            async with connect_server(state_dir, node, caller) as (server, greeting):
                 acts_for = control.ActsFor(principal=LOCAL, person=caller.person)
                 status = (await server.call_tool("codex_status", {}, acts_for)).data
                 if status.get("account_limited"):

@@ -15,7 +15,7 @@ from codex_mcp.base.errors import Explained, Notice
 from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.doctor import facts
-from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
+from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connect
 from codex_mcp.codex.binary import Binary
 from codex_mcp.codex.core import CoreError
 from codex_mcp.codex.launch import launcher
@@ -88,7 +88,7 @@ async def _turn(binary: Binary, environment: Mapping[str, str], cwd: str) -> str
     try:
         async with (
             asyncio.timeout(TURN_PATIENCE),
-            connected(ServerLaunch(argv, environment, cwd), Unattended()) as client,
+            connect(ServerLaunch(argv, environment, cwd), Unattended()) as client,
         ):
             await client.initialize()
             result = await client.call_tool("codex", {"prompt": PROMPT, "cwd": cwd})

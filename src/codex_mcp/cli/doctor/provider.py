@@ -22,7 +22,7 @@ def configured_provider(codex_home: str, environment: Mapping[str, str]) -> fact
     name = config.get("model_provider")
     if not isinstance(name, str):
         return None
-    about, url = providers.described(config, name), providers.address_of(config, name)
+    about, url = providers.described(config, name), providers.provider_address(config, name)
     key = about.get("env_key")
     return facts.Provider(
         name,

@@ -29,7 +29,7 @@ from codex_mcp.base.processes.programs import OURSELVES
 from codex_mcp.base.settings.kinds import MIB
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor.facts import Finding, Group, Level
-from codex_mcp.cli.mcp_client.client import Client, ServerLaunch, connected
+from codex_mcp.cli.mcp_client.client import Client, ServerLaunch, connect
 from codex_mcp.cli.mcp_client.messages import Decision, Event, Question, ToolResult
 from codex_mcp.codex.binary import NO_VERSION, Binary, NoVersion
 from codex_mcp.codex.supervisor import LOST
@@ -273,7 +273,7 @@ async def _run_checks(binary: Binary, environment: Mapping[str, str], place: Pla
             async with asyncio.timeout(patience):
                 for checks in (FIRST, SECOND):
                     name = "start"
-                    async with connected(trial.launch(), trial.person) as client:
+                    async with connect(trial.launch(), trial.person) as client:
                         await client.initialize()
                         for check in checks:
                             name = check.__name__

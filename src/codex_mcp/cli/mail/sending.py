@@ -73,7 +73,7 @@ def _print_one(sent: Delivered, what: str, *, as_json: bool) -> None:
 
 def _with_store(place: Place, action: Callable[[MailStore], Awaitable[T]]) -> T:
     async def act() -> T:
-        async with _opened(place) as store:
+        async with _open_store(place) as store:
             result = await action(store)
             # What earlier commands sent: this is the chance to look whether it is still there.
             await store.outbox.settle(time.time())
@@ -83,7 +83,7 @@ def _with_store(place: Place, action: Callable[[MailStore], Awaitable[T]]) -> T:
 
 
 @contextlib.asynccontextmanager
-async def _opened(place: Place) -> AsyncIterator[MailStore]:
+async def _open_store(place: Place) -> AsyncIterator[MailStore]:
     store = place.store()
     await store.open()
     try:

@@ -108,7 +108,7 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def connected(launch: ServerLaunch, audience: Audience) -> AsyncIterator[Client]:
+async def connect(launch: ServerLaunch, audience: Audience) -> AsyncIterator[Client]:
     """A running server and a client for it. Afterwards none of its processes is left."""
     child = await start_child(launch.argv, launch.environment, MAX_MESSAGE_BYTES, cwd=launch.cwd)
     client = Client(child, audience)

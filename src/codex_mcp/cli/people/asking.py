@@ -56,10 +56,13 @@ def ways(question: control.Question) -> Iterator[str]:
         yield f"{INDENT}{one_line(offer.decision)}: {one_line(offer.title)}"
 
 
+def _table(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
 def _fields(form: Mapping[str, object]) -> Iterator[str]:
-    properties = form.get("properties")
-    for name, field in properties.items() if isinstance(properties, dict) else ():
-        about = field if isinstance(field, dict) else {}
+    for name, field in _table(form.get("properties")).items():
+        about = _table(field)
         choices = about.get("enum")
         text = str(about.get("description") or about.get("title") or "").partition("\n")[0]
         offered = f" ({', '.join(map(str, choices))})" if isinstance(choices, list) else ""
@@ -69,8 +72,7 @@ def _fields(form: Mapping[str, object]) -> Iterator[str]:
 
 
 def _diff(fields: Mapping[str, object]) -> Iterator[str]:
-    changes = fields.get("changes")
-    for path, change in changes.items() if isinstance(changes, dict) else ():
+    for path, change in _table(fields.get("changes")).items():
         yield f"{one_line(path)}:"
         try:
             found = msgspec.convert(change, type=Change)

@@ -15,7 +15,7 @@ from codex_mcp.cli.people.finding import caller_of
 from codex_mcp.cli.state.folder import add_state_argument, state_folder
 from codex_mcp.config.load import load
 from codex_mcp.control.failures import CannotReach
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller, connect_server, living_nodes
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire import control
 
@@ -58,7 +58,7 @@ async def _link(folder: str, caller: Caller, wish: control.SignIn) -> str | None
     """To the pages of a living server; None if none serves them."""
     for node in await in_thread(living_nodes, folder):
         with contextlib.suppress(CannotReach, RequestFailed):
-            async with connected(folder, node, caller) as (server, greeting):
+            async with connect_server(folder, node, caller) as (server, greeting):
                 if greeting.page:
                     return (await server.sign_in(view=wish.view, writes_as=wish.writes_as)).url
     return None

@@ -10,7 +10,7 @@ from typing import Final
 from codex_mcp.cli.output import print_text
 from codex_mcp.cli.people.finding import (
     add_agent_arguments,
-    asked_of,
+    ask_tool,
     caller_of,
     find_agent,
     server_of,
@@ -38,11 +38,11 @@ def call_for_agent(
     """Let the server of an agent run this tool for it, and print what it says."""
     folder = state_folder(arguments, environment, cwd)
     agent = find_agent(folder, arguments.name)
-    print_text(asyncio.run(_called(folder, agent, command, tool, environment)))
+    print_text(asyncio.run(_call(folder, agent, command, tool, environment)))
     return 0
 
 
-async def _called(folder: str, agent: Agent, command: str, tool: str, environment: Mapping[str, str]) -> str:
+async def _call(folder: str, agent: Agent, command: str, tool: str, environment: Mapping[str, str]) -> str:
     caller = caller_of(command, environment)
     async with server_of(folder, agent, caller) as server:
-        return await asked_of(server, tool, agent, caller)
+        return await ask_tool(server, tool, agent, caller)

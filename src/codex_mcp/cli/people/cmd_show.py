@@ -77,7 +77,7 @@ async def _transcript(folder: str, agent: Agent, settings: Settings, environment
     if agent.thread_id is None:
         raise Refused(f"agent {foreign(agent.identity)} ({agent.codex_id}) has no conversation yet")
     try:
-        return await _asked(folder, agent, agent.thread_id, caller_of(COMMAND, environment))
+        return await _ask(folder, agent, agent.thread_id, caller_of(COMMAND, environment))
     except NotRunning:
         pass
     except CannotReach as exc:
@@ -85,7 +85,7 @@ async def _transcript(folder: str, agent: Agent, settings: Settings, environment
     return await _read_here(agent.thread_id, settings, environment)
 
 
-async def _asked(folder: str, agent: Agent, thread_id: str, caller: Caller) -> str:
+async def _ask(folder: str, agent: Agent, thread_id: str, caller: Caller) -> str:
     """What the server that runs it says."""
     async with server_of(folder, agent, caller) as server:
         params = {"uri": PREFIX + thread_id, "_meta": {control.ACTS_FOR: for_agent(agent, caller)}}

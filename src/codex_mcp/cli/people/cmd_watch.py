@@ -58,13 +58,13 @@ async def _watch(folder: str, agent: Agent, screen: Screen, environment: Mapping
         screen.heading(title, one_line(agent.cwd))
         for question in followed.questions:
             watched.question(question)
-        why = await _ended(server, watched)
+        why = await _wait_for_end(server, watched)
     if why is not None:
         raise why
     screen.line(f"{one_line(agent.identity)} is not run by this server any longer.")
 
 
-async def _ended(server: Server, watched: Watched) -> CannotReach | None:
+async def _wait_for_end(server: Server, watched: Watched) -> CannotReach | None:
     """Wait until there is nothing more to follow; why, if the server is gone."""
     tasks = TaskSet()
     lost = tasks.spawn(server.until_lost(), name="end of the server")

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from codex_mcp.base.errors import Explained, NotFound, Refused
 from codex_mcp.base.printable import foreign, one_line, visible
 from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable
-from codex_mcp.control.server import Caller, Server, Told, connected
+from codex_mcp.control.server import Caller, Server, Told, connect_server
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.team.agent import Agent
 from codex_mcp.wire import control
@@ -74,7 +74,7 @@ async def server_of(folder: str, agent: Agent, caller: Caller, told: Told = lamb
     if not agent.is_active or agent.owner is None:
         raise not_running(agent)
     name = f"server process {agent.owner.pid}"
-    async with connected(folder, agent.owner.node, caller, name=name, told=told) as (server, _):
+    async with connect_server(folder, agent.owner.node, caller, name=name, told=told) as (server, _):
         yield server
 
 
@@ -83,7 +83,7 @@ def for_agent(agent: Agent, caller: Caller) -> control.ActsFor:
     return control.ActsFor(principal=agent.principal, person=caller.person, via=caller.program)
 
 
-async def asked_of(server: Server, tool: str, agent: Agent, caller: Caller) -> str:
+async def ask_tool(server: Server, tool: str, agent: Agent, caller: Caller) -> str:
     """Call a tool that takes an agent; what it says. Raises ToolFailed or CannotReach."""
     try:
         result = await server.call_tool(tool, {"id": agent.codex_id}, for_agent(agent, caller))

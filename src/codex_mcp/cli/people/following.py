@@ -16,7 +16,7 @@ from codex_mcp.cli.output import print_json_line, print_text
 from codex_mcp.cli.people.asking import closed, entry, lines
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import CannotReach, Why
-from codex_mcp.control.server import Caller, connected, living_nodes
+from codex_mcp.control.server import Caller, connect_server, living_nodes
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire import control
 from codex_mcp.wire.jsonrpc import Notification
@@ -77,7 +77,10 @@ class _Followed:
         self.is_over = True
 
     async def _run(self, caller: Caller) -> None:
-        async with connected(self._state_dir, self._node, caller, name=self._name, told=self._told) as (server, hello):
+        async with connect_server(self._state_dir, self._node, caller, name=self._name, told=self._told) as (
+            server,
+            hello,
+        ):
             self._name = f"server process {hello.pid}"
             for question in (await server.follow([control.QUESTIONS])).questions:
                 self._show(control.OPENED, question)

@@ -17,7 +17,7 @@ from codex_mcp.cli.output import SCHEMA, print_json, print_text
 from codex_mcp.cli.state.folder import add_state_argument, state_settings
 from codex_mcp.cli.state.moving import read_rows, write_rows
 from codex_mcp.state.contract import Store
-from codex_mcp.state.opening import address_of, check_state, open_state
+from codex_mcp.state.opening import check_state, database_address, open_state
 from codex_mcp.state.rows import NotAState
 
 DESCRIPTION: Final = (
@@ -79,7 +79,7 @@ def export(arguments: argparse.Namespace, settings: TeamSettings) -> int:
         return 0
     with _new_file(arguments.file) as file:
         count = asyncio.run(written(file))
-    print_text(f"{count} rows of {address_of(settings.state, settings.state_dir)} written to {arguments.file}")
+    print_text(f"{count} rows of {database_address(settings.state, settings.state_dir)} written to {arguments.file}")
     return 0
 
 
@@ -93,7 +93,7 @@ def import_(arguments: argparse.Namespace, settings: TeamSettings) -> int:
             count = asyncio.run(filled(file))
         except NotAState as exc:
             raise Refused(f"cannot import {arguments.file}: {exc}") from exc
-    print_text(f"{count} rows of {arguments.file} are in {address_of(settings.state, settings.state_dir)}")
+    print_text(f"{count} rows of {arguments.file} are in {database_address(settings.state, settings.state_dir)}")
     return 0
 
 

@@ -24,7 +24,7 @@ def pruned(settings: TeamSettings, agents: Sequence[Agent], before: float) -> li
     if not agents:
         return []
     if settings.state is not None or os.path.exists(os.path.join(settings.state_dir, opening.NAME)):
-        removed, rest = asyncio.run(_pruned_from_store(settings, agents, before))
+        removed, rest = asyncio.run(_prune_store(settings, agents, before))
     else:
         removed, rest = _pruned_from_file(settings.state_dir, agents)
     remove_summaries(settings.state_dir, removed, rest)
@@ -33,10 +33,10 @@ def pruned(settings: TeamSettings, agents: Sequence[Agent], before: float) -> li
 
 def removed_worktrees(settings: TeamSettings, worktrees: Sequence[Worktree]) -> list[Left]:
     """Remove those of these worktrees in which nothing would be lost. Raises Unavailable, OSError."""
-    return asyncio.run(_removed_worktrees(settings, worktrees)) if worktrees else []
+    return asyncio.run(_remove_worktrees(settings, worktrees)) if worktrees else []
 
 
-async def _removed_worktrees(settings: TeamSettings, worktrees: Sequence[Worktree]) -> list[Left]:
+async def _remove_worktrees(settings: TeamSettings, worktrees: Sequence[Worktree]) -> list[Left]:
     store = await open_state(settings.state, settings.state_dir)
     try:
         await store.leases.join()
@@ -45,7 +45,7 @@ async def _removed_worktrees(settings: TeamSettings, worktrees: Sequence[Worktre
         await store.aclose()
 
 
-async def _pruned_from_store(
+async def _prune_store(
     settings: TeamSettings, agents: Sequence[Agent], before: float
 ) -> tuple[list[Agent], list[Agent]]:
     store = await open_state(settings.state, settings.state_dir)

@@ -39,7 +39,7 @@ TELEMETRY: Final = "otel"
 PRIVATE_TELEMETRY: Final = frozenset({"headers", "tls"})
 
 
-def visible(overrides: Config) -> list[str]:
+def visible_overrides(overrides: Config) -> list[str]:
     """The `key=value` texts for the command line."""
     return [f"{key}={_toml(value)}" for key, value in flattened(overrides).items() if _is_visible(key, value)]
 

@@ -120,7 +120,7 @@ def names_sandbox(spec: ThreadSpec) -> bool:
     return spec.sandbox is not None or not {MODE, PROFILE, WORKSPACE}.isdisjoint(expanded(spec.config))
 
 
-def after_turn(spec: ThreadSpec, settings: TurnSettings | None) -> ThreadSpec:
+def spec_after_turn(spec: ThreadSpec, settings: TurnSettings | None) -> ThreadSpec:
     """The settings of a thread after a turn that changed them.
 
     After a change of the sandbox they name none: a resumed thread gets the one of its last turn.

@@ -19,7 +19,7 @@ def described(config: Mapping[str, object], name: str) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def address_of(config: Mapping[str, object], name: str) -> str:
+def provider_address(config: Mapping[str, object], name: str) -> str:
     """Empty if it names none."""
     url = described(config, name).get("base_url") or BUILT_IN.get(name)
     return url if isinstance(url, str) else ""

@@ -57,7 +57,7 @@ async def order_goal(core: Core, thread_id: str, order: GoalOrder) -> Goal | Non
     return (await core.request("thread/goal/set", SetGoal(thread_id, order.status, objective, budget), GoalRead)).goal
 
 
-async def paused_goal(core: Core, thread_id: str) -> str:
+async def pause_goal(core: Core, thread_id: str) -> str:
     """Pause the goal of a thread that is not loaded yet. Return the goal, or nothing if it has none that is unfinished.
 
     Codex would go on with an active goal as soon as the thread is loaded.

@@ -36,7 +36,7 @@ class HiddenThreads(Struct, frozen=True):
     data: list[HiddenThread] = []
 
 
-async def used_by_hidden(core: Core, parent_id: str, since: float) -> dict[str, Tokens]:
+async def read_hidden_usage(core: Core, parent_id: str, since: float) -> dict[str, Tokens]:
     """The tokens of each hidden thread that Codex has opened for this one since then; empty if they cannot be read."""
     with contextlib.suppress(CoreError):
         listed = (await core.request("thread/list", ListHidden(), HiddenThreads)).data

@@ -16,7 +16,7 @@ PAGE: Final = 100
 """Turns of one answer."""
 
 
-async def recorded_turns(core: Core, thread_id: str, at_once: int = PAGE) -> AsyncIterator[StoredTurn]:
+async def list_recorded_turns(core: Core, thread_id: str, at_once: int = PAGE) -> AsyncIterator[StoredTurn]:
     """The newest first, without their items. Raises CoreError."""
     cursor: str | None = None
     while True:
@@ -34,7 +34,7 @@ async def loss_of(core: Core, opened: OpenedThread, kept: TurnsKept | None) -> L
     if kept is None or not kept.is_indexed:
         return None
     try:
-        recorded = [turn async for turn in recorded_turns(core, opened.thread_id)]
+        recorded = [turn async for turn in list_recorded_turns(core, opened.thread_id)]
     except CoreLost:
         raise
     except CoreError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.codex.conversation.recorded_turns import recorded_turns
+from codex_mcp.codex.conversation.recorded_turns import list_recorded_turns
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.wire.app.requests import ThreadRevert
 
@@ -27,7 +27,7 @@ async def drop_turns(core: Core, thread_id: str, count: int, dropped: Callable[[
 
 async def _turn_from_the_end(core: Core, thread_id: str, count: int) -> str:
     seen = 0
-    async for turn in recorded_turns(core, thread_id, count):
+    async for turn in list_recorded_turns(core, thread_id, count):
         seen += 1
         if seen == count:
             return turn.id

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import foreign
 from codex_mcp.control.failures import CannotReach
-from codex_mcp.control.server import Caller, Server, connected
+from codex_mcp.control.server import Caller, Server, connect_server
 from codex_mcp.dashboard.desks.done import Done
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire import control
@@ -35,7 +35,7 @@ async def tell(state_dir: str, node: str, caller: Caller, do: Callable[[Server],
     if not node:
         return Done(503, "No server runs that could take it.")
     try:
-        async with connected(state_dir, node, caller) as (server, _):
+        async with connect_server(state_dir, node, caller) as (server, _):
             await do(server)
     except CannotReach as exc:
         return Done(503, str(exc))

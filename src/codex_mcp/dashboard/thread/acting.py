@@ -11,7 +11,7 @@ from msgspec import Struct
 from codex_mcp.base.printable import foreign, visible
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.failures import CannotReach
-from codex_mcp.control.server import Caller, connected
+from codex_mcp.control.server import Caller, connect_server
 from codex_mcp.dashboard.fleet import Fleet
 from codex_mcp.dashboard.views.facts import AgentFacts
 from codex_mcp.rpc.errors import INVALID, RequestFailed
@@ -56,7 +56,7 @@ class Acting:
         self, node: str, caller: Caller, tool: str, arguments: Mapping[str, object], acts_for: control.ActsFor
     ) -> Done:
         try:
-            async with connected(self._state_dir, node, caller) as (server, _):
+            async with connect_server(self._state_dir, node, caller) as (server, _):
                 result = await server.call_tool(tool, arguments, acts_for)
         except CannotReach as exc:
             return Done(ok=False, text=f"Not done: {exc}.", status=503)

@@ -102,7 +102,9 @@ def _files(part: Steps, cwd: str) -> list[FileStep]:
     """Of the patches that are shown, each file once."""
     found: dict[str, FileStep] = {}
     for step in part.steps:
-        for each in step.files if step.status in ("completed", "") and step.ended else ():
+        if not step.ended or step.status not in ("completed", ""):
+            continue
+        for each in step.files:
             before = found.get(each.path)
             added = each.added + (before.added if before is not None else 0)
             removed = each.removed + (before.removed if before is not None else 0)

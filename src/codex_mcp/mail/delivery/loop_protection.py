@@ -43,7 +43,7 @@ class Verdict(StrEnum):
     AGENT_EXHAUSTED = "agent-exhausted"
 
 
-class Turn(Struct, frozen=True):
+class MailTurn(Struct, frozen=True):
     """A turn that mail began."""
 
     at: float
@@ -51,7 +51,7 @@ class Turn(Struct, frozen=True):
     senders: frozenset[Address]
 
 
-Traffic = tuple[Turn, ...]
+Traffic = tuple[MailTurn, ...]
 """The turns that mail began, at least those of the last window."""
 
 
@@ -70,7 +70,7 @@ def next_hops(cause: Iterable[Message]) -> int:
     return max((message.hops + 1 for message in cause), default=0)
 
 
-def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
+def verdict(traffic: Traffic, mail: MailTurn, hops: int, budget: Budget) -> Verdict:
     """Whether mail of these senders may begin a turn now."""
     recent = _recent(traffic, mail.at, budget)
     if hops >= budget.hops:
@@ -82,14 +82,14 @@ def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
     return Verdict.ALLOWED
 
 
-def free_at(traffic: Traffic, mail: Turn, budget: Budget) -> float:
+def free_at(traffic: Traffic, mail: MailTurn, budget: Budget) -> float:
     """When the counts allow the turn again; now if they do. Hops never become fewer."""
     moments = sorted(turn.at + budget.window for turn in _recent(traffic, mail.at, budget))
     # After the last turn has left the window, there is none left, so one of the moments fits.
     return next(
         moment
         for moment in (mail.at, *moments)
-        if verdict(traffic, Turn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED
+        if verdict(traffic, MailTurn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED
     )
 
 
@@ -117,12 +117,12 @@ def choose(to: Address, unread: Sequence[Message], traffic: Traffic, budget: Bud
     )
 
 
-def turn_of(to: Address, messages: Sequence[Message], now: float) -> Turn:
+def turn_of(to: Address, messages: Sequence[Message], now: float) -> MailTurn:
     """The turn that these messages begin, for the traffic. Idle notices begin none."""
-    return Turn(now, to, frozenset(_sender(to, message) for message in messages if message.kind != IDLE_NOTICE))
+    return MailTurn(now, to, frozenset(_sender(to, message) for message in messages if message.kind != IDLE_NOTICE))
 
 
-def _recent(traffic: Traffic, now: float, budget: Budget) -> list[Turn]:
+def _recent(traffic: Traffic, now: float, budget: Budget) -> list[MailTurn]:
     """The turns in the window; not those of a clock that was set back since, which would count for too long.
 
     `free_at` returns this sum: a difference could be rounded to another moment.
@@ -130,14 +130,14 @@ def _recent(traffic: Traffic, now: float, budget: Budget) -> list[Turn]:
     return [turn for turn in traffic if turn.at <= now < turn.at + budget.window]
 
 
-def _between(turns: Iterable[Turn], one: Address, other: Address) -> int:
+def _between(turns: Iterable[MailTurn], one: Address, other: Address) -> int:
     return sum(
         (turn.agent == one and other in turn.senders) or (turn.agent == other and one in turn.senders) for turn in turns
     )
 
 
-def _turn(to: Address, message: Message, now: float) -> Turn:
-    return Turn(now, to, frozenset({_sender(to, message)}))
+def _turn(to: Address, message: Message, now: float) -> MailTurn:
+    return MailTurn(now, to, frozenset({_sender(to, message)}))
 
 
 def _sender(to: Address, message: Message) -> Address:

@@ -67,7 +67,7 @@ READING: Final = frozenset(
 """What a connection that may only read may call, besides tools that change nothing."""
 
 
-class Connection:
+class ControlConnection:
     def __init__(
         self,
         channel: LocalChannel | SocketChannel,

@@ -15,7 +15,7 @@ from codex_mcp import __version__
 from codex_mcp.access.peers import Peers
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.control.connection import Connection
+from codex_mcp.mcp.control.connection import ControlConnection
 from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.rpc import codec
 from codex_mcp.state.embedded.flock import socket_path
@@ -66,7 +66,7 @@ class Door:
         self._opening: asyncio.Task[None] | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._tasks = TaskSet()
-        self._connections: set[Connection] = set()
+        self._connections: set[ControlConnection] = set()
         self._unchecked = asyncio.Semaphore(MOST_UNCHECKED)
         self._refusing = 0
         self._has_warned = False
@@ -143,7 +143,10 @@ class Door:
                 refused = FULL
             channel = LocalChannel(Bounds(control.MAX_MESSAGE_BYTES, left_out=LEFT_OUT))
             await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, accepted)
-            await (self._serve(channel) if refused is None else self._refuse(channel, refused))
+            if refused is None:
+                await self._serve(channel)
+            else:
+                await self._refuse(channel, refused)
 
     def _is_full(self) -> bool:
         others = sum(not connection.is_of_server for connection in self._connections)
@@ -177,7 +180,7 @@ class Door:
 
     async def _serve(self, channel: LocalChannel | SocketChannel, of: str | None = None) -> None:
         assert self._owner is not None
-        connection = Connection(channel, self._inside, partial(self._greeting, self._owner), of)
+        connection = ControlConnection(channel, self._inside, partial(self._greeting, self._owner), of)
         self._connections.add(connection)
         try:
             await connection.run()

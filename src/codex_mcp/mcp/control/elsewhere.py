@@ -7,7 +7,7 @@ import msgspec
 from codex_mcp.control.asked import Asked
 from codex_mcp.control.failures import refused
 from codex_mcp.control.questions import NotUsed, give_answer
-from codex_mcp.control.server import Caller, connected
+from codex_mcp.control.server import Caller, connect_server
 from codex_mcp.mcp.control.questions import CODEX_APPROVALS
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.rpc.errors import RequestFailed
@@ -16,13 +16,13 @@ from codex_mcp.threads.questions.answers import Given
 from codex_mcp.wire import control
 
 
-async def given_elsewhere(
+async def give_elsewhere(
     state_dir: str, asked: AskedElsewhere, given: Given, principal: str, client: str
 ) -> control.Verdict:
     """The verdict of the server that runs the agent. Raises CannotReach, or BadArguments if the answer does not fit."""
     caller = Caller(program=CODEX_APPROVALS, person=client, principal=principal)
     node, name = asked.owner.node, f"server process {asked.owner.pid}"
-    async with connected(state_dir, node, caller, name=name) as (server, _):
+    async with connect_server(state_dir, node, caller, name=name) as (server, _):
         try:
             answer = await server.call(control.QUESTION, control.QuestionNamed(asked.id))
         except RequestFailed as exc:

@@ -16,7 +16,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.control.failures import CannotReach
 from codex_mcp.mcp.news import News, NewsKind
 from codex_mcp.mcp.schema.results import Result, ToolResult
-from codex_mcp.mcp.schema.wait_parts import Unreached, is_asking, merged
+from codex_mcp.mcp.schema.wait_parts import Unreached, is_asking, merged_parts
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.state.contract import Node
 from codex_mcp.wire.glances import Glance, Part
@@ -146,7 +146,7 @@ class FarWait:
         told = [(part.node, answer) for part, answer in zip(parts, answers, strict=True) if answer is not None]
         asking = [(node, answer) for node, answer in told if is_asking(answer)]
         others = [msgspec.convert(answer, ToolResult) for _, answer in told if not is_asking(answer)]
-        whole = merged(own, others, list(self._failed.values()))
+        whole = merged_parts(own, others, list(self._failed.values()))
         if asking and whole.is_empty:
             return asking[0][1], [node for node, _ in asking[1:]]
         return whole.result, [node for node, _ in asking]

@@ -30,16 +30,16 @@ class Ways:
 
     async def opened(self, node: Node, caller: Caller, heard: Heard) -> Server:
         """A connection that its caller closes. Raises CannotReach."""
-        from codex_mcp.control.server import opened  # noqa: PLC0415  with the first call that is forwarded
+        from codex_mcp.control.server import open_connection  # noqa: PLC0415  with the first call that is forwarded
 
         name = f"server process {node.pid}"
         address = None if await self._is_near(node) else self._address(node)
         if address is None or self._cluster is None:
-            return (await opened(self._state_dir, node.id, caller, name=name, heard=heard))[0]
-        from codex_mcp.control.far import Far, opened_far  # noqa: PLC0415  only between machines
+            return (await open_connection(self._state_dir, node.id, caller, name=name, heard=heard))[0]
+        from codex_mcp.control.far import Far, open_far  # noqa: PLC0415  only between machines
 
         far = Far(address, self._cluster.key, node.id, f"{name} on {node.host}")
-        return (await opened_far(far, caller, heard))[0]
+        return (await open_far(far, caller, heard))[0]
 
     async def _is_near(self, node: Node) -> bool:
         return await in_thread(os.path.exists, lock_path(self._state_dir, node.id))

@@ -82,7 +82,8 @@ class HttpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = HttpExchange(scope, receive, send)
-        await (self._socket(http) if http.offers_socket else self._http(http))
+        serve = self._socket if http.offers_socket else self._http
+        await serve(http)
 
     async def _http(self, http: HttpExchange) -> None:
         began = time.perf_counter()

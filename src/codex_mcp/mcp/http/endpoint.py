@@ -52,7 +52,7 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
     if kind != "application/json":
         raise refusal(415, f"Unsupported Media Type: send application/json, not {kind}")
     try:
-        body = await (http.read_body(limit) if http.body_is_here else _awaited_body(http, limit))
+        body = await (http.read_body(limit) if http.body_is_here else _wait_for_body(http, limit))
     except BodyTooLarge:
         # The connection stays open, and the rest of the body is discarded: a client that sends all of it before it
         # reads the answer would otherwise see a reset connection.
@@ -69,7 +69,7 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
     return message
 
 
-async def _awaited_body(http: HttpExchange, limit: int) -> bytes:
+async def _wait_for_body(http: HttpExchange, limit: int) -> bytes:
     """A separate function: nearly every body arrives with its head, and a timer costs more than reading it."""
     async with asyncio.timeout(BODY_TIME):
         return await http.read_body(limit)

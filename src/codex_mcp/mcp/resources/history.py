@@ -91,7 +91,7 @@ class ThreadHistory:
         """A part of the rollout file, from this byte on. Raises Refused if it is not a file of this thread."""
         if thread.path is None:
             raise Refused(f"thread {thread.id} has no rollout file")
-        return await in_thread(read_rollout, self._home, thread, begin, self._limit)
+        return await in_thread(read_history, self._home, thread, begin, self._limit)
 
 
 async def _page(core: Core, thread_id: str, cursor: str | UnsetType) -> Raw:
@@ -102,7 +102,7 @@ async def _page(core: Core, thread_id: str, cursor: str | UnsetType) -> Raw:
         return await core.request("thread/turns/list", ListTurns(thread_id, 1, cursor), Raw)
 
 
-def read_rollout(home: str, thread: StoredThread, begin: int, limit: int) -> Piece:
+def read_history(home: str, thread: StoredThread, begin: int, limit: int) -> Piece:
     """Blocks. Raises Refused, or CoreError if the file cannot be read."""
     path = os.path.realpath(thread.path or "")
     is_own = re.search(NAME_END.format(re.escape(thread.id)), os.path.basename(path)) is not None

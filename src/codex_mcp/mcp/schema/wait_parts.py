@@ -30,7 +30,7 @@ def is_asking(result: Result) -> bool:
     return isinstance(result, dict) and result.get("resultType") == "input_required"
 
 
-def merged(own: ToolResult, parts: Sequence[ToolResult], unreached: Sequence[Unreached]) -> Merged:
+def merged_parts(own: ToolResult, parts: Sequence[ToolResult], unreached: Sequence[Unreached]) -> Merged:
     """The answers of all servers as one, ours first. One that refused is told in words."""
     whole = [result for result in (own, *parts) if not result.is_error]
     telling = [result for result in whole if any(_list(result, name) for name in LISTS)]

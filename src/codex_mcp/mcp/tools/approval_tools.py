@@ -85,17 +85,17 @@ class ApprovalTools:
             return await self._decide(call, arguments, entry)
         for asked in await self._team.directory.asked_elsewhere(call.principal):
             if asked.id == arguments.id:
-                return await self._answered_elsewhere(call, arguments, asked)
+                return await self._answer_elsewhere(call, arguments, asked)
         raise BadArguments(f"No question {arguments.id} is open; {LISTS}")
 
-    async def _answered_elsewhere(self, call: Call, arguments: ApprovalsArguments, asked: AskedElsewhere) -> Result:
+    async def _answer_elsewhere(self, call: Call, arguments: ApprovalsArguments, asked: AskedElsewhere) -> Result:
         """The server that runs the agent decides; to it, we are a client of this call's principal."""
         from codex_mcp.control.failures import CannotReach, Why  # noqa: PLC0415  few calls need these
-        from codex_mcp.mcp.control.elsewhere import given_elsewhere  # noqa: PLC0415  see above
+        from codex_mcp.mcp.control.elsewhere import give_elsewhere  # noqa: PLC0415  see above
 
         given = Given(arguments.decision, arguments.reason, arguments.content)
         try:
-            verdict = await given_elsewhere(self._team.state_dir, asked, given, call.principal, call.client_name)
+            verdict = await give_elsewhere(self._team.state_dir, asked, given, call.principal, call.client_name)
         except CannotReach as exc:
             node = await self._team.directory.living_owner(asked.agent) if exc.why is Why.ENDED else None
             if node is not None:  # not in our folder, but on another machine, to which the whole call is passed on

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.processes.programs import for_person
 from codex_mcp.codex.core import MAX_PROMPT_CHARS, PROMPT_TOO_LONG, ConfigRefused, CoreError
-from codex_mcp.mcp.callers import Callers
+from codex_mcp.mcp.callers import RecentClients
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.calls.follower import Follower
@@ -83,7 +83,7 @@ class Tools:
         self._follower = follower
         self._told: list[CallerNews] = [follower.waiter] if around is None else [follower.waiter, around.others]
         self.limits = LearnedLimits()
-        self.callers = Callers()
+        self.callers = RecentClients()
         self.warm_up = warm_up
         self._at_once = at_once or {}
 

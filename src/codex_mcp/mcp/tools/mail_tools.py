@@ -49,9 +49,9 @@ class MailTools:
         self._team = team
 
     def bodies(self) -> Bodies:
-        return [(tool, partial(self._called_by_client, tool)) for tool in MAIL_TOOLS]
+        return [(tool, partial(self._call_by_client, tool)) for tool in MAIL_TOOLS]
 
-    async def _called_by_client(self, tool: Tool, call: Call, arguments: MailArguments) -> Result:
+    async def _call_by_client(self, tool: Tool, call: Call, arguments: MailArguments) -> Result:
         is_sender = tool in (ATM_SEND, ATM_BROADCAST)
         box = await self._team.mail.mailbox(arguments.identity, call.principal, is_sender=is_sender)
         try:

@@ -126,7 +126,7 @@ class Deliveries:
         if await self._shutdown.obey(member, address, unread):
             return True
         batch = await self._next_batch(member, address, inbox, unread)
-        return None if batch is None else await self._hand_over(member, batch, self._begun)
+        return None if batch is None else await self._hand_over(member, batch, self._begin_turn)
 
     async def _steer(self, member: Member, address: Address) -> bool | None:
         """Add urgent mail of one inbox to the running turn. None: there is none. A request to shut down waits."""
@@ -162,13 +162,13 @@ class Deliveries:
     async def _next_batch(
         self, member: Member, address: Address, inbox: Sequence[Message], unread: tuple[Message, ...]
     ) -> Batch | None:
-        choice = await self._chosen(member, address, unread)
+        choice = await self._choose(member, address, unread)
         if not choice.chosen:
             return None
         handover = await self._open_handover()
         return await handover.next_batch(address, inbox, lambda message: message.id in choice.chosen)
 
-    async def _chosen(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
+    async def _choose(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn. What must wait for a while wakes the agent again."""
         choice = await self._guard.choose(address, unread)
         self.counts.held(address, member.agent.principal, choice.held)
@@ -179,7 +179,7 @@ class Deliveries:
             self._schedule.look_later(member, max(LEAST_DELAY, choice.free_at - time.time()))
         return choice
 
-    async def _begun(self, member: Member, batch: Batch) -> Turn | None:
+    async def _begin_turn(self, member: Member, batch: Batch) -> Turn | None:
         """A turn with this mail; None if the agent is not idle any longer, or has had a turn meanwhile."""
         async with member.life:  # callers that wait for it go first
             if not self._can_have_turn(member) or self._schedule.is_awaited(member):

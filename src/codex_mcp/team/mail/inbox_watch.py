@@ -11,7 +11,7 @@ from codex_mcp.mail.address import Address
 from codex_mcp.team.mail.team_mail import TeamMail
 
 
-class Follower(Protocol):
+class InboxFollower(Protocol):
     def watched(self) -> Collection[Address]:
         """The inboxes that matter now."""
 
@@ -24,12 +24,12 @@ class InboxWatch:
         """`poll`: seconds between two looks without an event."""
         self._mail = mail
         self._poll = poll
-        self._followers: list[Follower] = []
+        self._followers: list[InboxFollower] = []
         self._tasks = TaskSet()
         self._is_running = False
         self._is_closed = False
 
-    def add(self, follower: Follower) -> None:
+    def add(self, follower: InboxFollower) -> None:
         """Followers are told in the order in which they were added, each when the one before is done."""
         self._followers.append(follower)
 

@@ -18,8 +18,8 @@ from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.loop_protection import (
     Budget,
     Choice,
+    MailTurn,
     Traffic,
-    Turn,
     Verdict,
     choose,
     is_notice_due,
@@ -55,9 +55,9 @@ class TrafficLog:
     async def traffic(self) -> Traffic:
         statement = "SELECT at, agent, team, senders FROM traffic ORDER BY at"
         rows = await self._database.write(lambda db: db.execute(statement).fetchall())
-        return tuple(Turn(at, Address(agent, team), _senders(senders)) for at, agent, team, senders in rows)
+        return tuple(MailTurn(at, Address(agent, team), _senders(senders)) for at, agent, team, senders in rows)
 
-    async def add(self, turn: Turn) -> None:
+    async def add(self, turn: MailTurn) -> None:
         # Escapes are ASCII: names come from messages, and may be no valid Unicode.
         senders = json.dumps(sorted((sender.agent, sender.team) for sender in turn.senders))
         row = (turn.at, turn.agent.agent, turn.agent.team, senders)

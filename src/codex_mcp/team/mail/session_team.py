@@ -128,7 +128,10 @@ class SessionTeam:
             if member.agent.identity in self._names - before:
                 logger.info("agent %s is a member of team %s", member.agent.identity, team)
                 self._joined(member)
-        (self.has_joined.set if self._names else self.has_joined.clear)()
+        if self._names:
+            self.has_joined.set()
+        else:
+            self.has_joined.clear()
 
 
 def _entry(member: Member, team: str) -> NewMember:

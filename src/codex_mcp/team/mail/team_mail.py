@@ -56,7 +56,7 @@ class MailPlace(Struct, frozen=True):
     claude: ClaudeSession = NO_SESSION
 
 
-class Reading(Struct, frozen=True):
+class UnreadMail(Struct, frozen=True):
     """Messages of an inbox, and how many more are unread."""
 
     messages: Sequence[Message]
@@ -190,20 +190,20 @@ class TeamMail:
                     outcomes.append(Delivered(Address(other.name, team), error=str(error)))
         return outcomes
 
-    async def unread(self, box: Mailbox, most: int) -> Reading:
+    async def unread(self, box: Mailbox, most: int) -> UnreadMail:
         """The oldest unread messages, urgent ones first. They stay unread."""
         waiting = urgent_first(each for each in await self.messages(box) if not each.is_read)
-        return Reading(waiting[:most], len(waiting[most:]))
+        return UnreadMail(waiting[:most], len(waiting[most:]))
 
-    async def message(self, box: Mailbox, message_id: str) -> Reading:
+    async def message(self, box: Mailbox, message_id: str) -> UnreadMail:
         """One message, read or not."""
         found = [each for each in await self.messages(box) if each.id == message_id]
         if not found:
             address = address_for(box)
             raise UnknownMessage(f"cannot find message {message_id[:64]!a} in the inbox of {address}: check the id")
-        return Reading(found[:1])
+        return UnreadMail(found[:1])
 
-    async def mark(self, box: Mailbox, reading: Reading) -> None:
+    async def mark(self, box: Mailbox, reading: UnreadMail) -> None:
         for address in await self._places(box):
             await self.files.mark(address, [message.id for message in reading.messages])
 

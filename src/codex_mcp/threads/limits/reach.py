@@ -81,11 +81,11 @@ class ModelReach:
 
     async def _address(self, core: Core, provider: str) -> str:
         spec = self._thread.spec
-        own = providers.address_of(expanded(spec.config), provider)
+        own = providers.provider_address(expanded(spec.config), provider)
         if own:
             return own
         read = ConfigRead(cwd=self._thread.cwd or UNSET, include_layers=False)
-        return providers.address_of((await core.request("config/read", read, Configuration)).config, provider)
+        return providers.provider_address((await core.request("config/read", read, Configuration)).config, provider)
 
     async def _is_there(self, url: str) -> bool:
         """Whether something listens, at once or soon."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.conversation.hidden_threads import used_by_hidden
+from codex_mcp.codex.conversation.hidden_threads import read_hidden_usage
 from codex_mcp.codex.core import Core
 from codex_mcp.codex.facts import Tokens
 from codex_mcp.threads.own.subagents import Subagents
@@ -32,7 +32,7 @@ class Reviews:
         """Count what Codex has used to review approvals of this thread, here or of a sub-agent."""
 
         async def count(core: Core) -> None:
-            for hidden_id, total in (await used_by_hidden(core, thread_id, self._since)).items():
+            for hidden_id, total in (await read_hidden_usage(core, thread_id, self._since)).items():
                 if (used := self._subagents.hidden_used(hidden_id, total)).total_tokens:
                     self._count(used)
 

@@ -152,7 +152,7 @@ class Stopper:
 
     async def _until_interrupted(self, core: Core, turn: Turn) -> None:
         """Codex may never answer an interrupt that comes after the end of a turn, for instance a second one."""
-        stopping = self._tasks.spawn(_interrupted(core, turn), name=f"interrupt of a turn in {turn.thread_id}")
+        stopping = self._tasks.spawn(_interrupt(core, turn), name=f"interrupt of a turn in {turn.thread_id}")
         left = self._tasks.spawn(turn.left.wait(), name=f"end of a turn in {turn.thread_id}")
         try:
             await asyncio.wait([stopping, left], return_when=asyncio.FIRST_COMPLETED)
@@ -175,7 +175,7 @@ class Stopper:
         await self._tasks.aclose()
 
 
-async def _interrupted(core: Core, turn: Turn) -> None:
+async def _interrupt(core: Core, turn: Turn) -> None:
     with contextlib.suppress(CoreError):
         await core.interrupt_turn(turn.thread_id, turn.inner_id or turn.place.turn_id)
 

@@ -36,7 +36,7 @@ def listening(path: str) -> socket.socket:
     return opened
 
 
-async def dialled(path: str) -> socket.socket:
+async def dial(path: str) -> socket.socket:
     """A connection to the socket at this path. Raises OSError."""
     opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -318,10 +318,11 @@ class Socket(asyncio.Protocol):
 
     def _send_frames(self, message: memoryview) -> None:
         library = self._library
-        first = library.send_binary if self._rules.is_binary else library.send_text
+        send: Callable[[memoryview, bool], None]
+        send = library.send_binary if self._rules.is_binary else library.send_text
         for start in range(0, max(1, len(message)), FRAGMENT_BYTES):
-            fin = start + FRAGMENT_BYTES >= len(message)
-            (library.send_continuation if start else first)(message[start : start + FRAGMENT_BYTES], fin)
+            send(message[start : start + FRAGMENT_BYTES], start + FRAGMENT_BYTES >= len(message))
+            send = library.send_continuation
             self._transport.writelines(library.data_to_send())
 
     def pause_reading(self) -> None:

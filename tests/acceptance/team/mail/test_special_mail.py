@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.database import mail_database
-from codex_mcp.mail.delivery.loop_protection import Budget, Turn
+from codex_mcp.mail.delivery.loop_protection import Budget, MailTurn
 from codex_mcp.state.embedded.small_database import SmallDatabase
 from codex_mcp.team.mail.loop_guard import TrafficLog
 from tests.support.team.fixtures import Team, codex_flags, team
@@ -73,7 +73,9 @@ async def test_what_earlier_servers_counted_still_holds_mail_back(team: Team) ->
     async with database(server.state_dir) as mail:
         log = TrafficLog(mail, Budget())
         for number in range(Budget().per_agent):
-            await log.add(Turn(time.time(), Address("arch", "default"), frozenset({Address(f"s{number}", "default")})))
+            await log.add(
+                MailTurn(time.time(), Address("arch", "default"), frozenset({Address(f"s{number}", "default")}))
+            )
     async with team(script=TEAM_SCRIPT) as (server, model):
         await server.start(say("two"), identity="dev")
         await server.start(say("back"), identity="arch")

@@ -20,7 +20,7 @@ from codex_mcp.cli.clients.http_access import ANSWERS, asked
 from codex_mcp.cli.clients.known import CLIENTS, Folders, Scope
 from codex_mcp.cli.clients.recognition.servers import Buried, Old, Ours
 from codex_mcp.cli.clients.surroundings import short
-from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connected
+from codex_mcp.cli.mcp_client.client import ServerLaunch, Unattended, connect
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.sentences import complain, fitted, say
 from codex_mcp.cli.tables import whole_width
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True):
 
 def show(where: Folders, environment: Mapping[str, str], *, as_json: bool) -> int:
     found = list(read_clients(where, environment))
-    rows = asyncio.run(_tried([each for each in found if isinstance(each, Entry)], where, environment))
+    rows = asyncio.run(_try_each([each for each in found if isinstance(each, Entry)], where, environment))
     unreadable = [each for each in found if isinstance(each, UnreadableFile)]
     if as_json:
         print_json({"schema": SCHEMA, "entries": [_described(row) for row in rows], "unreadable": unreadable})
@@ -74,7 +74,7 @@ def _print(rows: Sequence[tuple[str, ...]]) -> None:
         print_text(fitted(f"    {starts}", sys.stdout))  # as it is in the file, also where PATH does not have us
 
 
-async def _tried(entries: Sequence[Entry], where: Folders, environment: Mapping[str, str]) -> list[Row]:
+async def _try_each(entries: Sequence[Entry], where: Folders, environment: Mapping[str, str]) -> list[Row]:
     """One after the other: each start takes a processor."""
     rows = []
     for entry in entries:
@@ -85,13 +85,13 @@ async def _tried(entries: Sequence[Entry], where: Folders, environment: Mapping[
         elif isinstance(entry.starts, Buried):
             rows.append(Row(entry, f"an old server ({entry.starts.kind}) through {entry.starts.through}: change it"))
         elif isinstance(entry.starts, Ours):
-            rows.append(await _started(entry, where, environment))
+            rows.append(await _start(entry, where, environment))
         elif entry.is_recorded:
             rows.append(Row(entry, ANSWERS[asked(entry.url or "", None)]))
     return rows
 
 
-async def _started(entry: Entry, where: Folders, environment: Mapping[str, str]) -> Row:
+async def _start(entry: Entry, where: Folders, environment: Mapping[str, str]) -> Row:
     """Start it and say hello: in the home folder, and with no program of the project in which we are."""
     if entry.scope == Scope.PROJECT:
         return Row(entry, NOT_STARTED)
@@ -106,7 +106,7 @@ async def _started(entry: Entry, where: Folders, environment: Mapping[str, str])
     variables = {**environment, "PATH": os.pathsep.join(folders), **entry.env}
     launch = ServerLaunch([program, *entry.words[1:]], variables, where.home)
     try:
-        async with asyncio.timeout(PATIENCE), connected(launch, Unattended()) as client:
+        async with asyncio.timeout(PATIENCE), connect(launch, Unattended()) as client:
             return Row(entry, "starts", (await client.initialize()).server_info.version)
     except TimeoutError:
         return Row(entry, f"does not answer within {PATIENCE:g} s")

@@ -21,24 +21,30 @@ def servers_of_plugins(where: Folders) -> Iterator[tuple[Place, str, Mapping[str
     folder = f"{where.home}/.claude" if where.claude == where.home else where.claude
     enabled = at(_values(f"{folder}/settings.json"), ("enabledPlugins",))
     installed = at(_values(f"{folder}/plugins/installed_plugins.json"), ("plugins",))
-    for plugin, places in installed.items() if isinstance(installed, Mapping) else ():
+    for plugin, places in _table(installed).items():
         path = _path_for_user(places)
         if path is None or at(enabled, (plugin,)) is not True:
             continue
         here = Place(CLAUDE, Scope.USER, f"{path}/.mcp.json", (CLAUDE.key,))
         servers = at(_values(here.file), here.path)
-        for name, server in servers.items() if isinstance(servers, Mapping) else ():
+        for name, server in _table(servers).items():
             if isinstance(server, Mapping):
                 yield here, f"plugin:{plugin.partition('@')[0]}:{name}", server
 
 
 def _path_for_user(places: object) -> str | None:
     """Where the plugin is that the user has for all projects."""
-    for place in places if isinstance(places, list) else ():
+    if not isinstance(places, list):
+        return None
+    for place in places:
         path = at(place, ("installPath",))
         if at(place, ("scope",)) == Scope.USER and isinstance(path, str):
             return path
     return None
+
+
+def _table(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _values(file: str) -> Mapping[str, object]:

@@ -306,10 +306,14 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _parts(given: object) -> tuple[TextInput | ImageInput | LocalImageInput, ...] | str:
     """What the model is to be told; or why not. Mentions of skills and apps are left out: the text has them as well."""
     found: list[TextInput | ImageInput | LocalImageInput] = []
-    for each in given if isinstance(given, list) else []:
+    for each in _list(given):
         match each:
             case {"type": "text", "text": str(text)} if text:
                 found.append(TextInput(text))
