@@ -58,13 +58,13 @@ def opened(path: str, *, links: bool = True) -> BinaryIO:
     return open(open_regular(path, os.O_RDONLY if links else os.O_RDONLY | os.O_NOFOLLOW), "rb", closefd=True)
 
 
-def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> int:
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
     """A descriptor of a regular file. Raises OSError for a folder, and for a pipe or a device, which could block.
 
     With `opened` and what uses it, this is the only way to read files here (tests/test_house_rules.py): whoever can
     write a file could put a pipe, a device or a file without end in its place.
     """
-    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, mode)
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, PRIVATE)
     kind = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(kind):
         os.close(descriptor)

@@ -44,9 +44,9 @@ def event_bytes(event: Event) -> int:
 
 
 class EventOrder:
-    def __init__(self, process_id: str, published: int = 0) -> None:
+    def __init__(self, process_id: str) -> None:
         self.process_id = process_id
-        self.published = published
+        self.published = 0
         """The last event that was published."""
         self.is_closed = False
         """Closed was published; no event follows it."""

@@ -129,10 +129,6 @@ class ThreadPage(Struct, frozen=True, kw_only=True):
     next: str = ""
 
     @property
-    def turn_number(self) -> int:
-        return next((each.number for each in self.turns if each.id == self.turn), len(self.turns))
-
-    @property
     def earlier(self) -> int:
         """Steps of the turn before those that are shown."""
         return self.first

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -34,7 +34,7 @@ SECONDS: Final = 30.0
 Answer = TypeVar("Answer")
 
 
-def agent_headers(environment: Mapping[str, str], clock: Callable[[], float] = time.time) -> Headers:
+def agent_headers(environment: Mapping[str, str]) -> Headers:
     """What to send with each request to the registry. Raises Refused."""
     token = environment.get(VARIABLE, "").strip()
     if not token:
@@ -43,12 +43,12 @@ def agent_headers(environment: Mapping[str, str], clock: Callable[[], float] = t
     url = (
         f"{_base(environment, TASKS_VARIABLE, TASKS_URL)}/v1/agent/{quote(identity.runtime_id, safe='')}/task/register"
     )
-    answer = _asked(url, msgspec.json.encode(identity.task_request(clock())), TaskAnswer)
+    answer = _asked(url, msgspec.json.encode(identity.task_request(time.time())), TaskAnswer)
     try:
         task_id = identity.task_id(answer)
     except ValueError as exc:
         raise Refused(f"cannot use the task that {url} gave: {exc}") from exc
-    return lambda: identity.headers(task_id, clock())
+    return lambda: identity.headers(task_id, time.time())
 
 
 def _keys_url(environment: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from codex_mcp.mail.delivery.transitions import STEERED, Delivery, Progress, Sta
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterable
 
     from codex_mcp.state.embedded.small_database import SmallDatabase
 
@@ -18,9 +18,8 @@ PLACE = "team = ? AND agent = ?"
 
 
 class Ledger:
-    def __init__(self, database: SmallDatabase, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: SmallDatabase) -> None:
         self._database = database
-        self._clock = clock
 
     async def record(
         self, address: Address, ids: Iterable[str], step: Step, *, steered: bool = False
@@ -29,7 +28,7 @@ class Ledger:
 
         `steered`: they were added to a running turn.
         """
-        wanted, now = list(ids), self._clock()
+        wanted, now = list(ids), time.time()
 
         def job(db: sqlite3.Connection) -> dict[str, Progress | None]:
             if steered:

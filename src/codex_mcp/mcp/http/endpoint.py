@@ -81,11 +81,11 @@ def decoded(frame: bytes) -> Message:
     return codec.decode(frame)
 
 
-async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200) -> None:
+async def answer_json(http: HttpExchange, stream: LiveStream) -> None:
     """Wait for the answer, however long it takes, and send only that."""
     number = 0
     while not stream.ended:
         await stream.take(number)
         number = stream.ring.last
     frame = stream.ring.after(0).messages[-1].frame
-    await http.respond(status, frame, JSON)
+    await http.respond(200, frame, JSON)
