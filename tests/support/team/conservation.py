@@ -22,25 +22,18 @@ from tests.support.servers.mcp_server import Json, Setup
 from tests.support.team.team_server import TeamServer, structured
 
 SCRIPT = Path(__file__).parents[1] / "scripts/conservation.toml"
-
 SETTINGS = ("model_auto_compact_token_limit=60000", "agents.max_threads=200", "bypass_hook_trust=true")
-
 HOOK = """
 grep -q "says the agent" || exit 0
 echo '{"decision": "block", "reason": "hello"}'
 """
 """Lets a turn go on that has ended with these words."""
-
 SECOND_DESIGN = "gpt-6.1-sol"
 """A model whose sub-agents start others."""
-
 STEPS = 8
 """Operations of each agent between two restarts."""
-
 FLAGS = ("--summary-timeout", "2", "--shutdown-grace", "0", "--max-concurrent-threads", "100")
-
 Operation = Callable[[], Coroutine[Any, Any, object]]
-
 Start = Callable[[ScriptedModel], AbstractAsyncContextManager[TeamServer]]
 
 AGENTS = 8
