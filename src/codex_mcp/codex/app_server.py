@@ -48,7 +48,7 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.codex.environments import CoreEnvironments, EnvironmentState, Reach, reach_directly
 from codex_mcp.codex.facts import fact_of
-from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.process import CoreProcess, in_time
 from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
 from codex_mcp.codex.refusals import refusal
 from codex_mcp.codex.rollout import read_rollout, sandbox_to_restore
@@ -350,14 +350,11 @@ class AppServer:
         return await self._ask_once(method, params, patience)
 
     async def _ask_once(self, method: str, params: object, patience: float) -> Raw:
+        if self.process is not None:
+            self.process.check_asked(method)
         pending = self._peer.start(method, params)
         try:
-            async with asyncio.timeout(patience):
-                return await pending.answer
-        except TimeoutError:
-            if pending.answer.cancelled():
-                raise
-            return pending.answer.result()  # it was there when the time was up
+            return await in_time(pending.answer, patience, self.process)
         finally:
             if pending.answer.cancelled():
                 self._peer.forget(pending)

@@ -7,6 +7,8 @@
     RUNNING   returns it                     nothing     NONE, and the listener hears  ends it, STOPPED
     STOPPED   CoreLost                       nothing     -                             nothing
 
+While it stands still (`still`), core() raises CoreError in every state.
+
 A dead core is not restarted until the next call needs one: a core that dies at once would otherwise die in a loop.
 """
 
@@ -33,7 +35,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
 from codex_mcp.codex.environments import EnvironmentState
-from codex_mcp.codex.process import CoreProcess, SupervisedCore, cannot_start, reason_in
+from codex_mcp.codex.process import CoreProcess, Standstill, SupervisedCore, cannot_start, reason_in
 from codex_mcp.codex.starting.first_start import RETRY_DELAYS, met_another, one_at_a_time
 from codex_mcp.codex.starting.guard import start_guard
 from codex_mcp.codex.surviving.terms import CannotSurvive, Command, Survival
@@ -118,6 +120,7 @@ class Supervisor:
         self._foreign = children()
         self.mark = os.urandom(MARK_BYTES).hex()
         """Identifies its cores and their commands by their environment."""
+        self.still = Standstill(self.mark, self.orphans, self._process)
         self._guard: Child | None = None
         self._surviving: SurvivingCores | None = None
         # Held while a child is started, so that it is not taken for an orphan.
@@ -156,6 +159,7 @@ class Supervisor:
         """Return the running core, starting one if necessary. Raises CoreError, or Refused if there is no Codex."""
         if self._stopped:
             raise CoreLost("the server is shutting down")
+        self.still.check()
         if self._running is not None:
             return self._running.app
         starting = self._started()
@@ -196,8 +200,11 @@ class Supervisor:
 
     async def _start_once(self, launch: CoreLaunch) -> Core:
         async with self._making:
+            self.still.check()
             child = await self._child(launch)
             self._children.add(child.pid)
+            if self.still.holds:
+                self.still.include(child.pid)
         self.starts += 1
         self._launched = launch
         app = launch.converse(child, self._listener, self._settings, self._pace)
@@ -328,6 +335,9 @@ class Supervisor:
         """Reap the processes left behind by commands that have ended by themselves."""
         async with self._making:
             reap_orphans(self._children)
+
+    def _process(self) -> CoreProcess | None:
+        return None if self._running is None else self._running.process
 
     async def _end(self, running: _Running) -> None:
         """Close its stdin, wait, kill."""

@@ -273,6 +273,15 @@ class Team:
             self.session.writer.note(member)
         self.session.writer.hurry()
 
+    def stand_still(self) -> None:
+        self._threads.supervisor.still.begin()
+
+    async def go_on(self) -> None:
+        await self._threads.supervisor.still.go_on()
+
+    async def end_still(self) -> None:
+        await self._threads.supervisor.still.end()
+
     def _member_removed(self, member: Member) -> None:
         self._threads.changes.tell(member.agent.codex_id, member.thread_id or "")
         self.mail.session_team.agents_changed()

@@ -11,8 +11,9 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.postgres import engine as engines
-from codex_mcp.state.postgres import schema
+from codex_mcp.state.postgres import schema, silence
 from codex_mcp.state.postgres.engine import Engine
+from tests.support.patience import PATIENCE
 from tests.support.state.postgres import Postgres, shared_postgres
 
 
@@ -22,6 +23,7 @@ def mine() -> Iterator[Postgres]:
     server = Postgres()
     server.start()
     yield server
+    server.signal_all(signal.SIGCONT)
     server.remove()
 
 
@@ -145,6 +147,31 @@ async def test_after_a_silence_only_renewals_ask_until_one_is_answered(
     mine.signal_all(signal.SIGCONT)
     await _wait_until_usable(engine)
     assert await engine.run(ask) == 1
+    await engine.aclose()
+
+
+async def test_who_waits_when_the_database_goes_silent_is_released_long_before_the_time_for_a_statement_ends(
+    mine: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "STATEMENT_TIMEOUT", 1000.0)
+    engine = await _opened(await mine.schema())
+    await _wait_until_usable(engine)
+    mine.signal_all(signal.SIGSTOP)
+    asked = [way(lambda one: one.fetchval("SELECT 1")) for way in (engine.run, engine.write, engine.look) * 4]
+    async with asyncio.timeout(PATIENCE):
+        for told in await asyncio.gather(*asked, return_exceptions=True):
+            assert isinstance(told, Unavailable)
+            assert "Try again" in str(told)
+    mine.signal_all(signal.SIGCONT)
+    await _wait_until_usable(engine)
+    await engine.aclose()
+
+
+async def test_who_waits_for_something_that_takes_long_is_not_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(silence, "LONG", 0.02)
+    engine = await _opened(await shared_postgres().schema())
+    await _wait_until_usable(engine)
+    assert await engine.run(lambda one: one.fetchval("SELECT 1 FROM pg_sleep(0.5)")) == 1
     await engine.aclose()
 
 

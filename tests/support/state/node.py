@@ -18,7 +18,7 @@ import msgspec
 from codex_mcp.base.errors import Explained
 from codex_mcp.state.contract import Bounds, Claim
 from codex_mcp.state.embedded.store import EmbeddedStore, open_store
-from codex_mcp.state.keeper import Keeper
+from codex_mcp.state.keeper import Keeper, LeaseNews
 
 
 class Order(msgspec.Struct):
@@ -42,7 +42,7 @@ class StateNode:
         self._store = store
         self._claims: dict[str, Claim] = {}
         self._losses = 0
-        self._keeper = Keeper(store.leases, self._lost, ttl=ttl)
+        self._keeper = Keeper(store.leases, LeaseNews(self._lost), ttl=ttl)
 
     def _lost(self) -> None:
         self._losses += 1

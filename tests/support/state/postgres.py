@@ -81,7 +81,8 @@ class Postgres:
 
     def signal_all(self, number: int) -> None:
         """Send the server and each of its processes a signal."""
-        assert self._process is not None
+        if self._process is None:
+            return
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         for pid in (self._process.pid, *map(int, children)):
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""`python -m tests.support.state.quick_lease …` is `codex-mcp …` with leases of one second: tests let them end."""
+"""`python -m tests.support.state.quick_lease …` is `codex-mcp …` with leases of a few seconds: tests let them end."""
 
 import contextlib
 import functools
@@ -11,11 +11,15 @@ from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Bounds
 from codex_mcp.state.embedded import store
+from codex_mcp.state.postgres import store as postgres_store
 from tests.support.servers.mcp_server import Setup
 from tests.support.team.scenes import TEAM_SCRIPT
 from tests.support.team.team_server import TeamServer
 
 TTL = 1.0
+
+TTL_ON_POSTGRES = 3.0
+"""Its renewals have a longer way."""
 
 
 class QuickSetup(Setup):
@@ -44,4 +48,6 @@ async def quick_team(folder: Path, codex_flags: Sequence[str]) -> AsyncIterator[
 
 if __name__ == "__main__":
     store.open_store = functools.partial(store.open_store, bounds=Bounds(ttl=TTL))
+    on_postgres = functools.partial(postgres_store.open_store, bounds=Bounds(ttl=TTL_ON_POSTGRES))
+    postgres_store.open_store = on_postgres
     sys.exit(main())

@@ -31,11 +31,18 @@ def secret_in(folder: Path, text: str = SECRET) -> str:
     return str(path)
 
 
-def member(folder: Path, overrides: Sequence[str], dsn: str, *flags: str, secret: str = SECRET) -> ChildServer:
+def member(
+    folder: Path,
+    overrides: Sequence[str],
+    dsn: str,
+    *flags: str,
+    secret: str = SECRET,
+    kind: type[Setup] = Setup,
+) -> ChildServer:
     """A server that the others reach."""
     port = str(free_port())
     place = ["--port", port, "--advertise", f"http://127.0.0.1:{port}", "--cluster-secret", secret_in(folder, secret)]
-    setup = Setup(folder, overrides, [*place, *flags], {"CODEX_MCP_STATE": dsn}, "serve")
+    setup = kind(folder, overrides, [*place, *flags], {"CODEX_MCP_STATE": dsn}, "serve")
     return ChildServer(setup, setup.argv())
 
 

@@ -41,6 +41,15 @@ class Listener:
     def lease_renewed_late(self) -> None:
         self.told.append("late")
 
+    def stand_still(self) -> None:
+        self.told.append("still")
+
+    async def go_on(self) -> None:
+        self.told.append("on")
+
+    async def end_still(self) -> None:
+        self.told.append("end")
+
 
 async def test_it_opens_once_and_says_how_it_stands(tmp_path: Path) -> None:
     opened: list[MemoryStore] = []
@@ -248,7 +257,8 @@ async def test_while_the_database_is_silent_nothing_new_begins_and_nobody_waits_
     postgres = Postgres()
     postgres.start()
     dsn = await postgres.schema()
-    session = StoreSession(str(tmp_path), lambda: open_postgres(dsn, str(tmp_path), Bounds(ttl=2.0)), Listener())
+    listener = Listener()
+    session = StoreSession(str(tmp_path), lambda: open_postgres(dsn, str(tmp_path), Bounds(ttl=2.0)), listener)
     try:
         await session.ready()
         postgres.signal_all(signal.SIGSTOP)
@@ -261,6 +271,7 @@ async def test_while_the_database_is_silent_nothing_new_begins_and_nobody_waits_
                 await session.ready()
                 break
         assert session.lease == "holding"
+        assert (listener.told[0], listener.told[-1], "end" in listener.told) == ("still", "on", False)
     finally:
         postgres.signal_all(signal.SIGCONT)
         await session.aclose()

@@ -50,12 +50,17 @@ def children() -> set[int]:
 
 def parent(pid: str) -> bytes:
     """The parent's process id; empty if there is no such process."""
+    return fields(pid)[1]
+
+
+def fields(pid: str) -> list[bytes]:
+    """What the kernel says of a process, from its state and its parent on; two empty ones if there is none."""
     try:
         with open(f"{PROC}/{pid}/stat", "rb") as stat:
             # "pid (name) state ppid …", where the name may contain any character, even brackets.
-            return stat.read().rpartition(b")")[2].split()[1]
+            return stat.read().rpartition(b")")[2].split()
     except OSError:
-        return b""  # it has ended in the meantime
+        return [b"", b""]  # it has ended in the meantime
 
 
 def kill_children(*, but: frozenset[int] = frozenset(), found: Callable[[], set[int]] = children) -> int:

@@ -10,6 +10,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.postgres import schema
 from codex_mcp.state.postgres.address import names_schema, problem_with, shown
+from codex_mcp.state.postgres.silence import LONG, Silence
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -50,6 +51,7 @@ class Engine:
         self._renewing = asyncio.Lock()
         self._is_silent = False
         """It has not answered in time. Until a renewal succeeds, nobody else waits for it."""
+        self._silence = Silence(self._answers)
         self._closed = False
 
     async def open(self, *, migrates: bool = True) -> tuple[str, int]:
@@ -90,8 +92,14 @@ class Engine:
     async def run(self, job: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
         """What the job returns. Each of its statements is a transaction."""
         if self._is_silent and self._lease is not None:
-            raise self._silence()
-        async with self._explained(), self._opened().acquire(timeout=CONNECT_TIMEOUT) as connection:
+            raise self._does_not_answer()
+        pool = self._opened()
+        async with (
+            self._explained(),
+            self._silence.ended() as waiting,
+            pool.acquire(timeout=CONNECT_TIMEOUT) as connection,
+        ):
+            waiting.has(connection)
             return await job(connection)
 
     async def write(self, job: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
@@ -132,15 +140,25 @@ class Engine:
                 found = await job(self._lease)
                 self._is_silent = False
                 return found
-            except (TimeoutError, OSError):  # it may be half-open: the next renewal gets a new one
+            except (TimeoutError, OSError, asyncio.CancelledError):  # it may be half-open: the next one is new
                 self._lease.terminate()
                 raise
+
+    async def _answers(self) -> bool:
+        """Whether it answers at once what does not wait for the disk. Before the first renewal that is not known."""
+        try:
+            async with asyncio.timeout(LONG):
+                return self._lease is None or await self.renew(lambda one: one.fetchval("SELECT true"))
+        except (TimeoutError, Unavailable):
+            self._is_silent = True
+            return False
 
     async def aclose(self) -> None:
         """Close all connections, at once if the database does not answer. Calling it again is fine."""
         if self._closed:
             return
         self._closed = True
+        await self._silence.aclose()
         if self._lease is not None:
             self._lease.terminate()
         if self._pool is not None:
@@ -172,7 +190,7 @@ class Engine:
             ) from error
         except TimeoutError as error:
             self._is_silent = True
-            raise self._silence() from error
+            raise self._does_not_answer() from error
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
             raise Unavailable(f"The state {self._name} cannot be used now: {error}. Try again in a moment.") from error
 
@@ -220,7 +238,7 @@ class Engine:
                 fix = "copy the secret of the others to cluster_secret, or stop them and set meta.secret to NULL"
                 raise self._refused("its servers have another cluster secret", fix)
 
-    def _silence(self) -> Unavailable:
+    def _does_not_answer(self) -> Unavailable:
         return Unavailable(f"The state {self._name} does not answer. Try again in a moment.")
 
     def _refused(self, why: str, fix: str) -> Refused:

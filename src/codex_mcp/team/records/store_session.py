@@ -18,12 +18,13 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.silent_server import end_codex_of
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Store, Unavailable
-from codex_mcp.state.keeper import Keeper
+from codex_mcp.state.keeper import Keeper, LeaseNews
 from codex_mcp.team.agent import Agent, Holder, Owner, abandoned, inactive, is_orphan
 from codex_mcp.team.records.agent_store import AGENT, finish_agent, own_names, read_agent, write_agent
 from codex_mcp.team.records.audit import Audit
 from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import FILE, RegistryFile, read_registry
+from codex_mcp.team.records.standstill import Standstill, Still
 
 logger = logging.getLogger(__name__)
 
@@ -35,10 +36,15 @@ FROZEN: Final = (
     "Try again in a moment."
 )
 
+
+def still_overdue() -> Unavailable:
+    return Unavailable(FROZEN)
+
+
 OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
 
 
-class SessionListener(Protocol):
+class SessionListener(Still, Protocol):
     """Is told which node this server is, and when agents of this server may belong to another one."""
 
     def joined(self, owner: Owner) -> None:
@@ -69,6 +75,8 @@ class StoreSession:
         self.audit = Audit(state_dir)
         self.owner = Owner(node="", pid=os.getpid(), host=socket.gethostname())
         self._watching: asyncio.Task[None] | None = None
+        self._still = Standstill(listener, self._still_ours)
+        self._has_lost_agents = False
 
     @property
     def store(self) -> Store:
@@ -111,6 +119,8 @@ class StoreSession:
             await self._renew_soon(self._keeper)
             await self._wait_open()
             await self.writer.flush()  # which reports each agent that is not
+        if not await self._still.over(RENEWAL_PATIENCE):
+            raise still_overdue()
 
     async def _renew_soon(self, keeper: Keeper) -> None:
         """Renew the lease. Raises Unavailable if that fails and servers of other machines may take our agents over."""
@@ -120,7 +130,7 @@ class StoreSession:
         renewal = self._tasks.spawn(keeper.renew(), name="renewal of an expired lease")
         await asyncio.wait([renewal], timeout=RENEWAL_PATIENCE)
         if not keeper.holding:
-            raise Unavailable(FROZEN)
+            raise still_overdue()
 
     async def _wait_open(self) -> None:
         opening = self._opened()
@@ -144,8 +154,7 @@ class StoreSession:
             self._store = await self._open_store()
             self._keeper = Keeper(
                 self._store.leases,
-                self._lease_lost,
-                on_back=self._listener.lease_renewed_late,
+                LeaseNews(self._lease_lost, self._overdue, self._back),
                 ttl=self._store.bounds.ttl,
             )
         assert self._keeper is not None
@@ -155,7 +164,7 @@ class StoreSession:
         if self._writer is None:
             await import_registry(self._store, self._state_dir)
             await own_names(self._store)
-            self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), self._listener.agent_taken_over)
+            self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), self._agent_lost)
         await self._finish_orphans()
         await self._take_over_dead()
         if self._watching is None:
@@ -168,10 +177,37 @@ class StoreSession:
             with contextlib.suppress(LeaseLost, Unavailable):  # the keeper of the lease reports both
                 await self._take_over_dead()
 
+    def _overdue(self) -> None:
+        # On one machine, a server that takes over ends the Codex of a silent one (`end_silent`).
+        if self.store.spans_machines:
+            self._has_lost_agents = False
+            self._still.begin()
+
+    def _back(self) -> None:
+        if self._still.holds:
+            self._still.renewed()
+        else:
+            self._listener.lease_renewed_late()
+
+    async def _still_ours(self) -> bool | None:
+        """Whether all agents that run here are still ours; None if that is not known yet."""
+        self._listener.lease_renewed_late()
+        await self.writer.flush()
+        is_known = self.writer.trouble is None and self._keeper is not None and self._keeper.holding
+        return not self._has_lost_agents if is_known else None
+
+    def _agent_lost(self, claim: Claim) -> None:
+        self._has_lost_agents = True
+        self._listener.agent_taken_over(claim)
+
     def _lease_lost(self) -> None:
         logger.error("another server has taken over the agents of this one, which was silent for too long")
         self._listener.all_taken_over()
-        self._opening = self._tasks.spawn(self._open(), name="joining again")
+        self._opening = self._tasks.spawn(self._rejoin(), name="joining again")
+
+    async def _rejoin(self) -> None:
+        await self._still.taken_over()
+        await self._open()
 
     async def _take_over_dead(self) -> None:
         dead = [node for node in await self.store.leases.nodes() if not node.alive]
@@ -218,6 +254,7 @@ class StoreSession:
         return ended > 0
 
     async def aclose(self) -> None:
+        await self._still.aclose()
         await self._tasks.aclose()
         if self._writer is not None:
             await self._writer.aclose()
