@@ -59,6 +59,40 @@ async def test_a_wait_is_about_the_agents_of_several_servers_and_tells_news_once
         assert (nothing["finished"], nothing["running"]) == ([], [])
 
 
+async def test_a_hook_tells_of_agents_that_other_servers_run(team: Team) -> None:
+    async def unfinished(server: TeamServer, event: str) -> str:
+        (text,) = (await server.run("codex_unfinished", {"event": event}))["content"]
+        told: str = text["text"]
+        return told
+
+    async with team(script=TEAM_SCRIPT) as (one, far), team(script=TEAM_SCRIPT) as (other, near):
+        await one.start(say("one"), identity="arch")
+        await other.start(gate("here"), identity="dev", **BEHIND)
+        assert "dev still works" in await unfinished(other, "Stop")
+        assert await unfinished(other, "Stop") == "{}", "it was told"
+        await other.reply("arch", gate("there"), **BEHIND)
+        await far.wait_for_gate("there")
+        told = await unfinished(other, "Stop")
+        assert '"decision":"block"' in told
+        assert "dev still works" in told
+        assert "arch still works" in told
+        assert await unfinished(other, "Stop") == "{}", "nothing has changed"
+        assert await unfinished(one, "Stop") == "{}", "it is another caller's work"
+        far.release("there")
+        while "arch has answered" not in (told := await unfinished(other, "UserPromptSubmit")):
+            pass
+        assert "dev" not in told, "who works is no news beside a prompt"
+        near.release("here")
+        while set(ended_in(await waited(other, again=True, mode="all"))) != {"arch", "dev"}:
+            pass
+        assert await unfinished(other, "Stop") == "{}", "all is collected"
+        await other.reply("arch", gate("there"), **BEHIND)
+        os.kill(one.process.pid, signal.SIGKILL)
+        await one.exit_code()
+        assert "{" in await unfinished(other, "Stop"), "a server that is gone is passed over"
+        assert not [line for line in other.audit() if "unfinished" in str(line)]
+
+
 @requirement("FR-3.1")
 async def test_a_server_that_ends_or_stops_is_told_by_the_wait(team: Team) -> None:
     async with (

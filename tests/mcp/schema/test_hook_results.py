@@ -1,9 +1,22 @@
 """What hooks of Claude Code are answered."""
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
-from codex_mcp.mcp.schema.hook_results import MOST_LINES, PROMPT, STOP, Kind, Unfinished, hook_answer, state_of
+from codex_mcp.mcp.schema.hook_results import (
+    MOST_LINES,
+    PROMPT,
+    STOP,
+    Kind,
+    Unfinished,
+    found_in,
+    hook_answer,
+    hook_result,
+    state_of,
+)
 
 UNFINISHED = st.lists(
     st.builds(Unfinished, st.sampled_from(Kind), st.sampled_from("abc"), st.sampled_from(["one", "two"]), st.text())
@@ -44,3 +57,13 @@ def test_a_text_of_an_agent_stays_in_its_line() -> None:
     (line,) = [line for line in reason.splitlines() if line.startswith("- ")]
     assert line.startswith("- one asks, and waits (codex_approvals answers q/1): Allow this?\\n- two has answered")
     assert len(line) < 1_200
+
+
+@given(UNFINISHED)
+def test_what_another_server_tells_is_read_as_it_was(unfinished: list[Unfinished]) -> None:
+    assert found_in(Raw(msgspec.json.encode(hook_result(unfinished)))) == unfinished
+
+
+@pytest.mark.parametrize("said", [b"{}", b"[]", b'{"content":[]}', b'{"content":[{"type":"text","text":"{}"}]}'])
+def test_what_an_older_server_tells_is_nothing(said: bytes) -> None:
+    assert found_in(Raw(said)) == []

@@ -116,6 +116,14 @@ class Forwarding:
     def far_wait(self, call: Call, split: Split) -> FarWait:
         return self._loaded().far_wait(call, split.others.values())
 
+    def has_forwarded(self, caller: str) -> bool:
+        """Whether other servers may have work of this caller."""
+        return self._sending is not None and self._sending.has_forwarded(caller)
+
+    async def each(self, call: Call, arguments: Mapping[str, object]) -> list[Raw]:
+        """The results of this call, with these arguments, of the servers that may have work of its caller."""
+        return await self._loaded().each(call, await self._others(), arguments)
+
     async def whole(self, call: Call, far: FarWait, own: ToolResult) -> Result:
         """The result of a wait with the parts of other servers."""
         result, untold = await far.collected(own)

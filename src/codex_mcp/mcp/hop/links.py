@@ -220,9 +220,10 @@ class Links:
         if connecting is not None and _has_link(connecting):
             connecting.result().server.notify(hop.CALLER, news)
 
-    def has_forwarded(self, caller: str, node: str) -> bool:
-        """Whether this server had calls of this caller that may have begun something there."""
-        return self._nodes_of.get(caller, {}).get(node, False)
+    def has_forwarded(self, caller: str, node: str | None = None) -> bool:
+        """Whether that server, or any, had calls of this caller that may have begun something there."""
+        nodes = self._nodes_of.get(caller, {})
+        return any(nodes.values()) if node is None else nodes.get(node, False)
 
     async def aclose(self) -> None:
         self._closed = True

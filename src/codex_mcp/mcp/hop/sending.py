@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 from msgspec import Raw, UnsetType
@@ -27,6 +28,9 @@ from codex_mcp.wire.glances import PART
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
+
+EACH: Final = 5.0
+"""Seconds for a server to tell what it knows at once. The hooks of Claude Code wait for ten."""
 
 
 class Sending:
@@ -82,6 +86,32 @@ class Sending:
             matters=lambda node: self._links.has_forwarded(call.caller, node),
             answers=call.params.request_state is not None,
         )
+
+    def has_forwarded(self, caller: str) -> bool:
+        return self._links.has_forwarded(caller)
+
+    async def each(self, call: Call, nodes: Sequence[Node], arguments: Mapping[str, object]) -> list[Raw]:
+        """The results of the servers that may have work of the caller; those that do not answer are passed over."""
+        session = call.session
+        assert isinstance(session, Session)
+
+        async def ask(node: Node) -> Raw | None:
+            forward = hop.Forward(
+                meta=_meta(session, call.client),
+                origin=_origin(session, call.client),
+                id=call.request_id,
+                method="tools/call",
+                params=_params(call, {}, with_answers=False, arguments=arguments),
+            )
+            try:
+                async with asyncio.timeout(EACH):
+                    return await self._links.forward(node, session, forward, begins=False)
+            except (CannotReach, RequestFailed, TimeoutError) as exc:
+                logger.warning("server process %s does not tell what is unfinished: %s", node.pid, exc)
+                return None
+
+        asked = [node for node in nodes if self._links.has_forwarded(call.caller, node.id)]
+        return [answer for answer in await asyncio.gather(*map(ask, asked)) if answer is not None]
 
     async def whose(self, thread_id: str, principal: str, nodes: Sequence[Node]) -> Node | None:
         """Which of these servers has a thread open that is no agent's; those that do not answer are passed over."""
@@ -174,12 +204,18 @@ def _part_params(call: Call, asked: Asked) -> Raw:
     return _params(call, {PART: asked.part}, with_answers=asked.with_answers)
 
 
-def _params(call: Call, meta: dict[str, object], *, with_answers: bool) -> Raw:
+def _params(
+    call: Call, meta: dict[str, object], *, with_answers: bool, arguments: Mapping[str, object] | None = None
+) -> Raw:
     if call.client.is_stateless:
         meta[mcp.VERSION_KEY] = call.client.revision
         meta[mcp.CAPABILITIES_KEY] = call.client.capabilities
         meta[mcp.CLIENT_KEY] = call.client.info
-    params: dict[str, object] = {"name": call.params.name, "arguments": call.params.arguments, "_meta": meta}
+    params: dict[str, object] = {
+        "name": call.params.name,
+        "arguments": arguments or call.params.arguments,
+        "_meta": meta,
+    }
     if with_answers:
         params["requestState"] = call.params.request_state
         params["inputResponses"] = call.params.input_responses

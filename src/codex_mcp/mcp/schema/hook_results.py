@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from codex_mcp.base.printable import foreign
 from codex_mcp.mcp.schema.results import ToolResult, written
@@ -84,6 +84,23 @@ def _text(unfinished: Sequence[Unfinished], end: str) -> str:
     return "\n".join([OPENING, *lines, *([f"- and {more} more"] if more else []), end])
 
 
-def hook_result(answer: dict[str, object]) -> ToolResult:
+def found_in(result: Raw) -> list[Unfinished]:
+    """What another server has told of the same caller; nothing if it is older, and tells something else."""
+    try:
+        (text,) = msgspec.json.decode(result, type=_Told).content
+        return msgspec.json.decode(text.text, type=list[Unfinished])
+    except (msgspec.MsgspecError, ValueError):
+        return []
+
+
+class _Text(Struct, frozen=True):
+    text: str = ""
+
+
+class _Told(Struct, frozen=True):
+    content: list[_Text] = []
+
+
+def hook_result(answer: object) -> ToolResult:
     """The result of the tool: a hook's output is JSON in a text."""
     return written(msgspec.json.encode(answer).decode())

@@ -94,6 +94,10 @@ class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True):
         return (*(self.ids or ()), *(self.thread_ids or ()), *single)
 
 
+class HookArguments(Struct, frozen=True):
+    event: Annotated[str, about("Which hook asks.")] = ""
+
+
 class AgentArguments(Struct, frozen=True, kw_only=True, rename=spelled):
     """Those that name an agent."""
 
@@ -199,6 +203,13 @@ CODEX_CLOSE: Final = Tool(
     output=output(codex_id="string", status="string"),
     audits=True,
     read_only=False,
+)
+CODEX_UNFINISHED: Final = Tool(
+    name="codex_unfinished",  # for hooks, and in no list
+    description="What the caller's agents have left to be collected or decided.",
+    **arguments(HookArguments),
+    audits=True,  # nothing: it changes nothing, and each stop of a lead asks
+    read_only=True,
 )
 CODEX_INTERRUPT: Final = Tool(
     name="codex_interrupt",

@@ -9,15 +9,27 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from codex_mcp.mcp.asking.elicitation import message_for
+from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import Waits, own_turns
-from codex_mcp.mcp.schema.hook_results import STOP, Kind, Unfinished, hook_answer, hook_result, state_of
-from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.hop.forwarding import Forwarding
+from codex_mcp.mcp.schema.hook_results import (
+    STOP,
+    Kind,
+    Unfinished,
+    found_in,
+    hook_answer,
+    hook_result,
+    state_of,
+)
+from codex_mcp.mcp.schema.results import ToolResult
+from codex_mcp.mcp.schema.team_catalogue import HookArguments
 from codex_mcp.team.team import Team
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 
-NAME: Final = "codex_unfinished"
+LIST: Final = "list"
+"""The event of a server that asks on behalf of the caller of a hook."""
 
 CLIENT: Final = "claude-code"
 """The client that has these hooks: answers that its lost sessions left behind are its own."""
@@ -27,19 +39,34 @@ MOST_CALLERS: Final = 1_000
 
 
 class HookTools:
-    def __init__(self, team: Team, threads: Threads, waits: Waits) -> None:
+    def __init__(self, team: Team, threads: Threads, waits: Waits, forwarding: Forwarding) -> None:
         self._team = team
         self._threads = threads
         self._waits = waits
+        self._forwarding = forwarding
         self._told: OrderedDict[str, frozenset[str]] = OrderedDict()
 
-    def answer(self, given: Mapping[str, object], principal: str, caller: str) -> Result:
+    def at_once(self, given: Mapping[str, object], principal: str, caller: str) -> ToolResult | None:
+        """None if agents of other servers may be the caller's as well."""
         event = str(given.get("event", ""))
-        unfinished = [
+        if event != LIST and self._forwarding.has_forwarded(caller):
+            return None
+        own = self._own(principal, caller)
+        return hook_result(own) if event == LIST else self._answer(event, own, caller)
+
+    async def everywhere(self, call: Call, asked: HookArguments) -> ToolResult:
+        answers = await self._forwarding.each(call, {"event": LIST})
+        others = [each for answer in answers for each in found_in(answer)]
+        return self._answer(asked.event, [*self._own(call.principal, call.caller), *others], call.caller)
+
+    def _own(self, principal: str, caller: str) -> list[Unfinished]:
+        return [
             each
             for thread, turns in own_turns(self._threads, principal, caller, CLIENT)
             for each in self._of(thread, turns, caller)
         ]
+
+    def _answer(self, event: str, unfinished: list[Unfinished], caller: str) -> ToolResult:
         answer = hook_answer(event, unfinished, self._told.get(caller, frozenset()))
         if event == STOP:
             self._told[caller] = state_of(unfinished)

@@ -105,7 +105,7 @@ class TeamTools:
             await self._sessions.aclose()
 
     def tools(self) -> Tools:
-        bodies: Bodies = [
+        rows: Bodies = [
             (catalogue.CODEX, self._codex),
             (catalogue.CODEX_REPLY, self._codex_reply),
             (catalogue.CODEX_WAIT, self._codex_wait),
@@ -119,11 +119,13 @@ class TeamTools:
             *([] if self._sessions is None else self._sessions.bodies()),
         ]
         listed = {tool.name for tool in self._listed}
-        offered = {tool.name: (tool, body) for tool, body in bodies if tool.name in listed}
+        offered = {tool.name: (tool, body) for tool, body in rows if tool.name in listed}
         aliases = {alias: offered[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in listed}
         around = Around(self._audit, self._write_down, self._elsewhere, self.forwarding)
-        at_once = {hook_tools.NAME: hook_tools.HookTools(self._team, self._threads, self.follower.waiter).answer}
-        return Tools(offered | aliases, self.follower, self._warm_up, at_once, around)
+        hooks = hook_tools.HookTools(self._team, self._threads, self.follower.waiter, self.forwarding)
+        name = catalogue.CODEX_UNFINISHED.name
+        bodies = {**offered, **aliases, name: (catalogue.CODEX_UNFINISHED, hooks.everywhere)}
+        return Tools(bodies, self.follower, self._warm_up, {name: hooks.at_once}, around)
 
     async def _write_down(self) -> None:
         """Before an answer leaves: what it says is in the audit, and counts in the limits, even if this server dies."""
