@@ -31,8 +31,8 @@ LEAD: Final = "team-lead"
 """Whose mail yours is: the one who leads the agents."""
 
 SIGN_IN: Final = (
-    "Open {url}\nIt works once, for one minute (Enter prints another link). The code in it is {code}.\n"
-    "api asks for an answer: give it there. Ctrl-C ends the agents and removes the folder."
+    "Open {url}\nIt works once, for one minute (Enter prints another link).\nThe code in it is {code}.\n"
+    "api asks for an answer: give it there.\nCtrl-C ends the agents and removes the folder."
 )
 
 
