@@ -1,17 +1,22 @@
 """Who is not of a cluster, or is another principal, gets nothing of its agents."""
 
+import asyncio
 import contextlib
 import json
 from pathlib import Path
 
 import asyncpg
+import msgspec
 import pytest
 
 from codex_mcp.access.cluster import HOP, key_of, proof
-from codex_mcp.transports.websockets.dialled import HandshakeRefused, dial
+from codex_mcp.transports.websockets.dialled import DialledSocket, HandshakeRefused, dial
+from codex_mcp.transports.websockets.socket import MAX_MESSAGE_BYTES
 from tests.support.http.http_server import ChildServer
 from tests.support.http.mcp_client import Door
+from tests.support.patience import PATIENCE
 from tests.support.requirements import requirement
+from tests.support.servers.mcp_server import Json
 from tests.support.team.cluster import SECRET, cluster, free_port, member
 from tests.support.team.neighbours import Client, client_of
 from tests.support.team.team_server import refusal, say, structured
@@ -63,6 +68,108 @@ async def test_only_a_new_proof_for_this_server_admits(tmp_path: Path) -> None:
         assert f"this connection is that of node {other}" in json.loads(answer)["error"]["message"]
         await channel.aclose()
         assert "did not prove" in servers[0].log
+
+
+async def _greeted(server: ChildServer, to: str, of: str) -> DialledSocket:
+    """A connection that has proved that it is of the cluster, as this node, and has said hello."""
+    shown = proof(KEY, await _challenged(server), of, to)
+    channel = await dial(f"ws://127.0.0.1:{server.port}/control", {HOP: shown}, 10.0)
+    hello = {"protocol": 1, "program": "x", "version": "1", "person": "", "node": of}
+    assert "result" in await _asked(channel, "control/hello", hello)
+    return channel
+
+
+async def _asked(channel: DialledSocket, method: str, params: Json) -> Json:
+    channel.send(msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+    async with asyncio.timeout(PATIENCE):
+        (answer,) = await channel.receive()
+    found: Json = msgspec.json.decode(answer)
+    return found
+
+
+CALLS: dict[str, Json] = {
+    "control/follow": {"topics": ["agents", "questions"]},
+    "control/question": {"id": "x"},
+    "control/answer": {"id": "x", "decision": "approved"},
+    "control/attach": {"agent": "x"},
+    "control/deliver": {"agent": "x"},
+    "control/sign-in": {},
+    "control/steps": {"agent": "x"},
+    "tools/list": {},
+    "tools/call": {"name": "codex_threads", "arguments": {}},
+    "resources/list": {},
+    "resources/read": {"uri": "codex://threads/x/answer"},
+    "tasks/get": {"taskId": "x"},
+    "initialize": {},
+    "newConversation": {},
+}
+"""What people's programs ask over the control socket of their machine, and what clients ask."""
+
+
+async def test_a_server_of_another_machine_only_has_calls_answered(tmp_path: Path) -> None:
+    async with cluster(tmp_path, 1) as (servers, _, dsn):
+        client = await client_of(servers[0], "stateless")
+        await client.run("codex", {"prompt": say("one"), "identity": "arch"})
+        (node,) = (await _nodes(dsn)).values()
+        channel = await _greeted(servers[0], node, "far")
+        for method, params in CALLS.items():
+            answer = await _asked(channel, method, params)
+            assert "only has calls answered" in answer["error"]["message"], method
+        meta = {"codex-mcp/acts-for": {"principal": "local"}}
+        origin = {"session": 1, "log_id": "x", "caller": "x"}
+        forwarded: Json = {"_meta": meta, "origin": origin, "id": 1, "params": {}}
+        for method in ("tools/list", "resources/list", "control/follow", "control/forward", "initialize"):
+            answer = await _asked(channel, "control/forward", forwarded | {"method": method})
+            assert "is not forwarded" in answer["error"]["message"], method
+        assert "result" in await _asked(channel, "ping", {})
+        # It answers for its clients, and audits no person.
+        assert [each for each in _audit(tmp_path) if each["event"] == "control"] == []
+        await channel.aclose()
+
+
+def _audit(folder: Path) -> list[Json]:
+    (file,) = folder.glob("server-0/**/audit.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+async def test_floods_and_endless_messages_end_their_connection_and_nothing_else(tmp_path: Path) -> None:
+    async with cluster(tmp_path, 1) as (servers, _, dsn):
+        client = await client_of(servers[0], "stateless")
+        await client.run("codex", {"prompt": say("one"), "identity": "arch"})
+        (node,) = (await _nodes(dsn)).values()
+        # Strangers: no proof, many times, and never the same challenge.
+        challenges = [await _challenged(servers[0], **{HOP: "x" * 4096}) for _ in range(100)]
+        assert len(set(challenges)) == 100
+        # A server of the cluster that says too much at once, or asks too much, or never says hello.
+        channel = await _greeted(servers[0], node, "far")
+        with contextlib.suppress(ConnectionError):
+            channel.send(b"[" + b" " * (MAX_MESSAGE_BYTES + 1))
+        async with asyncio.timeout(PATIENCE):
+            await channel.until_lost()
+        await channel.aclose()
+        channel = await _greeted(servers[0], node, "far")
+        for number in range(5000):
+            ask = {"jsonrpc": "2.0", "id": number, "method": "control/whose", "params": {"thread": "x" * 1000}}
+            channel.send(msgspec.json.encode(ask))
+        answered = 0
+        async with asyncio.timeout(PATIENCE):
+            while answered < 5000 and (answers := await channel.receive()):
+                answered += len(answers)
+        await channel.aclose()
+        assert structured(await client.run("codex-reply", {"id": "arch", "prompt": say("two")}))["content"] == "two"
+
+
+async def test_the_address_of_one_server_in_the_place_of_another_leads_nowhere(tmp_path: Path) -> None:
+    async with cluster(tmp_path, 3) as (servers, _, dsn):
+        one, two, three = [await client_of(server, "stateless") for server in servers]
+        await one.run("codex", {"prompt": say("one"), "identity": "arch"})
+        for each in (two, three):
+            await each.run("codex_status", {})
+        wrong = (await _nodes(dsn))[servers[2].process.pid]
+        await _run(dsn, f"UPDATE node SET address = (SELECT address FROM node WHERE id = '{wrong}')")
+        told = refusal(await two.run("codex-reply", {"id": "arch", "prompt": say("two")}))
+        assert f"process {servers[0].process.pid}" in told
+        assert "did not prove" in servers[2].log
 
 
 async def test_an_address_that_somebody_wrote_into_the_database_leads_nowhere(tmp_path: Path) -> None:

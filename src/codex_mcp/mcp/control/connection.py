@@ -66,6 +66,9 @@ READING: Final = frozenset(
 )
 """What a connection that may only read may call, besides tools that change nothing."""
 
+OF_FAR_SERVER: Final = frozenset({control.HELLO, "ping", hop.FORWARD, hop.WHOSE})
+"""What a server of another machine may call: it answers for its clients, and is no person."""
+
 
 class ControlConnection:
     def __init__(
@@ -205,8 +208,7 @@ class ControlConnection:
     async def _attach_received(self, request: Request) -> object:
         asked, hello = msgspec.json.decode(request.params, type=control.Attach), self._hello
         assert hello is not None
-        if not isinstance(self._channel, LocalChannel):
-            raise request_failed(control.NOT_ALLOWED, "a TUI is attached on the machine of the agent's server")
+        assert isinstance(self._channel, LocalChannel)
         level = Level.WATCH if asked.read_only or hello.view else Level.CONTROL
         member = self._member(asked.agent)
         relay, told = await attached(self._peer, self._inside, member, Who(hello.person, hello.program, level))
@@ -239,7 +241,9 @@ class ControlConnection:
         return control.SignInLink(url, seconds)
 
     def _check_allowed(self, request: Request) -> None:
-        """Raises RequestFailed for what a connection that only reads may not do."""
+        """Raises RequestFailed for what a connection that only reads, or is of another machine, may not do."""
+        if self._of is not None and request.method not in OF_FAR_SERVER:
+            raise request_failed(control.NOT_ALLOWED, "a server of another machine only has calls answered here")
         if self._hello is None or not self._hello.view or request.method in READING:
             return
         tool = msgspec.json.decode(request.params, type=mcp.CallTool).name if request.method == "tools/call" else ""
