@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from codex_mcp.mcp.control.questions import Questions, decision_of
 from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.threads.questions.board import Entry
+from codex_mcp.threads.questions.board import Entry, Verdict
 from codex_mcp.threads.questions.decisions import Aborted, Approved, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.wire import control
@@ -42,7 +42,7 @@ async def test_a_server_without_a_valid_lease_decides_nothing(tmp_path: Path) ->
         assert [each.state for each in questions.open_questions()] == ["open"]
         keeper._lease = held
         verdict = questions.answer(request(control.ANSWER, answer), HELLO)
-        assert isinstance(verdict, control.Verdict)
+        assert isinstance(verdict, Verdict)
         assert (verdict.used, verdict.decision, verdict.by, verdict.via) == (True, "approved", "mira", "terminal")
 
 

@@ -76,15 +76,7 @@ class Questions:
         if isinstance(verdict, Changed):
             said = "what is asked has changed since it was shown: look again; nothing was decided"
             raise request_failed(control.CHANGED, said, {"digest": verdict.digest})
-        return control.Verdict(
-            used=verdict.used,
-            state=verdict.state,
-            decision=verdict.decision,
-            by=verdict.by,
-            via=verdict.via,
-            at=verdict.at,
-            sentence=verdict.sentence,
-        )
+        return verdict
 
     def _found(self, question_id: str) -> Entry:
         """Raises RequestFailed, the same for an unknown question and for another principal's."""
