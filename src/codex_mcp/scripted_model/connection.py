@@ -1,4 +1,4 @@
-"""One client connection of the scripted model.
+"""The client connections of a scripted model.
 
 Plain asyncio and not uvicorn: a connection must break at an exact point of a stream, a waiting answer must end as soon
 as its client disconnects, closing must be immediate, and the import must cost nothing.
@@ -6,11 +6,13 @@ as its client disconnects, closing must be immediate, and the import must cost n
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import cast
+from typing import Final, cast
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.actions import error_body
 from codex_mcp.scripted_model.http import LAST_CHUNK, BadHttp, HttpRequest, chunk, head, take_request, whole
+
+HOST: Final = "127.0.0.1"
 
 Answerer = Callable[[HttpRequest, "Connection"], Awaitable[None]]
 
@@ -106,3 +108,37 @@ class Connection(asyncio.Protocol):
         await self._answerer(request, self)
         self._task = None
         self._next()
+
+
+class Listening:
+    """The connections to a port of this machine."""
+
+    def __init__(self, answerer: Answerer, port: int = 0) -> None:
+        self._answerer = answerer
+        self.port = port
+        """The one that was chosen, once it is open."""
+        self._tasks = TaskSet()
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        """Raises OSError if the port is taken."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: Connection(self._answerer, self._tasks, self._connections), HOST, self.port
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def aclose(self) -> None:
+        """Stop listening, and break every connection at once. May be called twice."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.abort()
+        await self._tasks.aclose()
+        for connection in connections:
+            await connection.closed.wait()
+        await server.wait_closed()

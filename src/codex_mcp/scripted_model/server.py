@@ -14,7 +14,6 @@ from typing import Self
 import msgspec
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.actions import (
     Abort,
     Action,
@@ -27,15 +26,13 @@ from codex_mcp.scripted_model.actions import (
     error_body,
     in_large_writes,
 )
-from codex_mcp.scripted_model.connection import Connection
+from codex_mcp.scripted_model.connection import HOST, Connection, Listening
 from codex_mcp.scripted_model.gates import Gates
 from codex_mcp.scripted_model.http import HttpRequest
 from codex_mcp.scripted_model.playing import FAILURES, Response, play
 from codex_mcp.scripted_model.request import ModelRequest, read_request
 from codex_mcp.scripted_model.script import Script
 from codex_mcp.scripted_model.whole import WholeAnswer
-
-HOST = "127.0.0.1"
 
 KEPT_REQUESTS = 128
 """Requests kept in `requests`, each some 50 kB. The oldest is dropped first."""
@@ -84,22 +81,18 @@ class ScriptedModel:
         self.requests: deque[SeenRequest] = deque(maxlen=KEPT_REQUESTS)
         self.counts: deque[Counted] = deque(maxlen=KEPT_COUNTS)
         self._script = script
-        self._port = port
         self._came = asyncio.Event()
         self._gates = Gates()
         self._failures: OrderedDict[FailureKey, int] = OrderedDict()
-        self._tasks = TaskSet()
-        self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._listening = Listening(self._answer, port)
 
     async def __aenter__(self) -> Self:
         """Listen. Raises Refused if the port is taken."""
-        loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(self._connection, HOST, self._port)
+            await self._listening.open()
         except OSError as exc:
-            raise Refused(f"cannot start the scripted model on port {self._port}: {exc.strerror or exc}") from exc
-        self._port = self._server.sockets[0].getsockname()[1]
+            port = self._listening.port
+            raise Refused(f"cannot start the scripted model on port {port}: {exc.strerror or exc}") from exc
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -107,21 +100,11 @@ class ScriptedModel:
 
     async def aclose(self) -> None:
         """Stop listening, and break every connection at once. May be called twice."""
-        server, self._server = self._server, None
-        if server is None:
-            return
-        server.close()
-        connections = list(self._connections)
-        for connection in connections:
-            connection.abort()
-        await self._tasks.aclose()
-        for connection in connections:
-            await connection.closed.wait()
-        await server.wait_closed()
+        await self._listening.aclose()
 
     @property
     def base_url(self) -> str:
-        return f"http://{HOST}:{self._port}/v1"
+        return f"http://{HOST}:{self._listening.port}/v1"
 
     def codex_overrides(self, *, retries: int = 0) -> list[str]:
         """The `-c key=value` strings that make Codex use this model, without an account or network calls."""
@@ -149,9 +132,6 @@ class ScriptedModel:
         """Wait until this scene has answered at least `number` of the kept requests."""
         while sum(seen.scene == scene for seen in self.requests) < number:
             await self._came.wait()
-
-    def _connection(self) -> Connection:
-        return Connection(self._answer, self._tasks, self._connections)
 
     async def _answer(self, request: HttpRequest, connection: Connection) -> None:
         # The client may disconnect at any time; then there is nothing left to do.

@@ -4,20 +4,15 @@ A plan is a function from the results of the tools called so far to what the mod
 answers. Nothing else is remembered: Claude Code sends the whole conversation every time, and may send it twice.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
-from codex_mcp.base.tasks import TaskSet
-from codex_mcp.scripted_model.connection import Connection
+from codex_mcp.scripted_model.connection import HOST, Connection, Listening
 from codex_mcp.scripted_model.http import HttpRequest
-
-HOST = "127.0.0.1"
 
 Json = dict[str, Any]
 
@@ -69,35 +64,19 @@ class AnthropicModel:
         self.requests: list[Json] = []
         """Every request for an answer, in order."""
         self._plan = plan
-        self._tasks = TaskSet()
-        self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._listening = Listening(self._answer)
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: Connection(self._answer, self._tasks, self._connections), HOST, 0
-        )
+        await self._listening.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        assert self._server is not None
-        self._server.close()
-        connections = list(self._connections)
-        for connection in connections:
-            connection.abort()
-        await self._tasks.aclose()
-        for connection in connections:
-            await connection.closed.wait()
-        await self._server.wait_closed()
+    async def __aexit__(self, *_: object) -> None:
+        await self._listening.aclose()
 
     @property
     def base_url(self) -> str:
         """For ANTHROPIC_BASE_URL."""
-        assert self._server is not None
-        return f"http://{HOST}:{self._server.sockets[0].getsockname()[1]}"
+        return f"http://{HOST}:{self._listening.port}"
 
     @property
     def used(self) -> list[Used]:

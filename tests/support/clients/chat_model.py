@@ -4,20 +4,17 @@ The plan is that of `anthropic_model`: it sees only the results that its client 
 do; the model finds the name that its client gave the tool among the tools that it is offered.
 """
 
-import asyncio
 import itertools
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 import msgspec
 
-from codex_mcp.base.tasks import TaskSet
-from codex_mcp.scripted_model.connection import Connection
+from codex_mcp.scripted_model.connection import HOST, Connection, Listening
 from codex_mcp.scripted_model.http import HttpRequest
-from tests.support.clients.anthropic_model import HOST, Json, Plan, Say, Step, Together, Use, Used
+from tests.support.clients.anthropic_model import Json, Plan, Say, Step, Together, Use, Used
 
 
 class ChatModel:
@@ -28,34 +25,18 @@ class ChatModel:
         """Every request for an answer that offers tools, in order."""
         self._plan = plan
         self._numbers = itertools.count(1)
-        self._tasks = TaskSet()
-        self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._listening = Listening(self._answer)
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: Connection(self._answer, self._tasks, self._connections), HOST, 0
-        )
+        await self._listening.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        assert self._server is not None
-        self._server.close()
-        connections = list(self._connections)
-        for connection in connections:
-            connection.abort()
-        await self._tasks.aclose()
-        for connection in connections:
-            await connection.closed.wait()
-        await self._server.wait_closed()
+    async def __aexit__(self, *_: object) -> None:
+        await self._listening.aclose()
 
     @property
     def base_url(self) -> str:
-        assert self._server is not None
-        return f"http://{HOST}:{self._server.sockets[0].getsockname()[1]}"
+        return f"http://{HOST}:{self._listening.port}"
 
     @property
     def offered(self) -> list[str]:

@@ -36,8 +36,9 @@ from codex_mcp.codex.supervisor import LOST
 from codex_mcp.codex.versions import verdicts
 from codex_mcp.codex.versions.contract import unfit
 from codex_mcp.codex.versions.verdict import Verdict
+from codex_mcp.scripted_model.connection import HOST
 from codex_mcp.scripted_model.load import packaged_script
-from codex_mcp.scripted_model.server import HOST, ScriptedModel
+from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.transports.child import start_child
 
 if TYPE_CHECKING:
