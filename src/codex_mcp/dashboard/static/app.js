@@ -71,16 +71,28 @@
       list.hidden = !count;
     }
   };
-  let order = {};
+  let order = {}, writing = false;
+  // Rows that are there are written a few in each frame: all of a large fleet at once would hold up whoever types or scrolls.
+  const later = new Map(), A_FRAME = 17, isRow = (id) => id.startsWith("row-");
+  const made = (rows) => [...fragment(`<table><tbody>${rows.map(([, html]) => html).join("")}</tbody></table>`).querySelectorAll(".row")];
+  const writeRows = () => {
+    const some = [...later].slice(0, document.hidden ? later.size : A_FRAME);
+    for (const [id] of some) later.delete(id);
+    for (const row of made(some)) { const old = $(row.id); if (old) morph(old, row); }
+    writing = later.size > 0;
+    if (writing) requestAnimationFrame(writeRows); else tick();
+  };
   const apply = (patch) => {
-    const parts = Object.entries(patch.html || {}), isRow = (id) => id.startsWith("row-");
-    const rows = parts.filter(([id]) => isRow(id)).map(([, html]) => html).join("");
-    const made = new Map(!rows ? [] : [...fragment(`<table><tbody>${rows}</tbody></table>`).querySelectorAll(".row")].map((row) => [row.id, row]));
+    const all = Object.entries(patch.html || {}), parts = all.filter(([id]) => !isRow(id));
+    const rows = all.filter(([id]) => isRow(id)), [known, unknown] = [rows.filter(([id]) => $(id)), rows.filter(([id]) => !$(id))];
+    for (const row of unknown.length ? made(unknown) : []) fresh.set(row.id, row);
+    for (const [id, html] of known) later.set(id, html);
+    if (later.size && !writing) writeRows();
     for (const [id, html] of parts) {
-      const old = $(id), found = made.get(id) || fragment(html);
+      const old = $(id), found = fragment(html);
       if (id === "card" && old && old.hasAttribute("data-final") && !(found.hasAttribute("data-final") && found.querySelector("form"))) continue;
       if (old) morph(old, found);
-      else if (isRow(id) || STEP.test(id)) fresh.set(id, found);
+      else if (STEP.test(id)) fresh.set(id, found);
       if (old && id === "card" && found.hasAttribute("data-final")) finished();
     }
     if (patch.lists) { order = { ...order, ...patch.lists }; arrange(order); }
