@@ -130,11 +130,13 @@ class AnyParams(Struct, frozen=True):
     meta: Meta | None = field(default=None, name="_meta")
 
 
-class Offer(Struct, frozen=True):
+class Offer(Struct, frozen=True, omit_defaults=True):
     """A decision that can be made, and what it does, in words."""
 
     decision: str
     title: str
+    saves: str = ""
+    """The rule that it adds for later: the beginning of commands, or a host with what is done; else empty."""
 
 
 class AskedOf(Struct, frozen=True):

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.dashboard.thread.test_pictures import PNG
 from tests.support.dashboard.visitor import Visitor, own_pages, signed_in
 from tests.support.patience import PATIENCE
+from tests.support.repositories import repository
 from tests.support.servers.mcp_server import Json
 from tests.support.team.scenes import heard
 from tests.support.team.team_server import say, structured, team_server
@@ -162,6 +163,21 @@ async def test_a_diff_says_where_it_comes_from_and_pictures_are_confined(tmp_pat
             assert (picture.body, picture.headers["content-type"]) == (PNG, "image/png")
             assert "sandbox; default-src 'none'" in picture.headers["content-security-policy"]
             assert (await mira.get(f"{path}/picture?h=0")).status == 404
+
+
+async def test_a_diff_of_ten_thousand_lines_is_cut_and_says_so(tmp_path: Path) -> None:
+    async with team_server(tmp_path, script=script_in(tmp_path), elicitation=False) as (server, _model):
+        work = repository(server.setup.work)
+        (work / "long.txt").write_text("".join(f"line {number}\n" for number in range(10_000)))
+        (work / "wide.txt").write_text("x" * 1_000_000 + "\n")
+        await server.start("[[scene: say]]", identity="arch", **FREE)
+        async with own_pages(server.setup) as (_, link):
+            mira = await signed_in(link)
+            diff = await mira.told("/ui/threads/arch/diff.json?of=uncommitted")
+            assert diff["said"].startswith("The diff is longer")
+            shown = sum(len(file["lines"]) for file in diff["files"])
+            page = await mira.page("/ui/threads/arch/diff?of=uncommitted")
+            assert (100 < shown <= 3000, len(page) < 1_000_000, diff["said"] in unescape(page)) == (True, True, True)
 
 
 async def test_other_principals_and_unknown_threads_are_the_same(tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ async def test_a_question_that_no_client_can_be_asked_is_answered_in_a_terminal(
         assert "    approved: Allow this once" in text
         (row,) = await listed(server)
         assert (row["id"], row["state"], row["principal"]) == (question["id"], "open", "local")
+        saved = {offer["decision"]: offer.get("saves") for offer in row["offered"]}
+        assert saved == {
+            "approved": None,
+            "approved_execpolicy_amendment": "touch made.txt",
+            "denied": None,
+            "abort": None,
+        }
         code, text, _ = await approvals(server, "show", row["id"])
         assert (code, "It has to write a file." in text) == (0, True)
         # Answers that do not fit are refused, and decide nothing.

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.methods import parse_server_request
 
-from codex_mcp.mcp.asking.elicitation import client_question, elicitation_params, fetched_question, message_for
+from codex_mcp.mcp.asking.elicitation import (
+    client_question,
+    elicitation_params,
+    fetched_question,
+    message_for,
+    saved_by,
+)
+from codex_mcp.threads.questions.approvals import choices
 from codex_mcp.threads.questions.questions import Method, PatchQuestion, Question
 from tests.support.core.questions import (
     CHANGES,
@@ -145,6 +152,20 @@ def test_a_tool_of_an_inner_server_can_be_remembered() -> None:
         "denied",
         "abort",
     ]
+
+
+def test_a_decision_says_what_rule_it_saves() -> None:
+    saved = {
+        each.word: saved_by(each.decision)
+        for params in (NETWORK, COMMAND)
+        for each in choices(ask(Method.EXEC, params))
+    }
+    rules = {word: rule for word, rule in saved.items() if rule}
+    assert rules == {
+        "network_policy_allow": "allow example.org",
+        "network_policy_deny": "deny example.org",
+        "approved_execpolicy_amendment": "make docs",
+    }
 
 
 def test_a_form_of_an_inner_server_is_forwarded_as_it_is() -> None:

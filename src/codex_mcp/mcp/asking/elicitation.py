@@ -277,6 +277,17 @@ def title_of(question: Question, decision: Decision) -> str:
             return "Deny, and let Codex go on"
 
 
+def saved_by(decision: Decision) -> str:
+    """The rule that Codex saves with this decision; empty if it saves none."""
+    match decision:
+        case RuleApproved(rule):
+            return one_line(shlex.join(rule))
+        case NetworkRuled(rule):
+            return one_line(f"{rule.action} {rule.host}")
+        case _:
+            return ""
+
+
 def client_question(question: Question) -> str:
     """A question that the client was asked, for a result that says what the turn waits for."""
     return f"{message_for(question)}\n  The client was asked this (elicitation/create) and has not answered yet."

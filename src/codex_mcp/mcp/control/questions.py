@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.printable import foreign
-from codex_mcp.mcp.asking.elicitation import elicitation_params, message_for, title_of
+from codex_mcp.mcp.asking.elicitation import elicitation_params, message_for, saved_by, title_of
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.team.team import Team
 from codex_mcp.threads.open_questions import Board
@@ -87,7 +87,10 @@ class Questions:
 
     def shown(self, entry: Entry) -> control.Question:
         question, receipt = entry.question, entry.receipt
-        offers = [control.Offer(each.word, title_of(question, each.decision)) for each in choices(question)]
+        offers = [
+            control.Offer(each.word, title_of(question, each.decision), saved_by(each.decision))
+            for each in choices(question)
+        ]
         fields = {name: value for name, value in asdict(question).items() if name not in NOT_SHOWN}
         return control.Question(
             id=entry.id,
