@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from benchmarks import replay
 from benchmarks.clients import CoreClient, McpClient, Stopwatch
@@ -163,36 +164,43 @@ def _agent(number: int) -> AgentFacts:
     )
 
 
-def _followed(place: Place) -> Row:
-    """A turn while somebody follows everything, beside one while nobody does."""
+def recorded_codex(place: Place, folder: str) -> Path:
+    """A program that answers as Codex did when it was recorded."""
     with CoreClient(place.core()) as real:
         real.initialize()
         recording = real.record()
-    codex = replay.program(
-        place.folder / "replay dashboard", recording, importlib.metadata.version("openai-codex-cli-bin")
-    )
-    flags = ("--codex-bin", str(codex), "--summary-timeout", "0")
+    return replay.program(place.folder / folder, recording, importlib.metadata.version("openai-codex-cli-bin"))
+
+
+def turns_of(place: Place, servers: Sequence[McpClient]) -> tuple[list[float], list[float]]:
+    """Milliseconds of the turns of two servers, each first as often as the other."""
     turns: tuple[list[float], list[float]] = ([], [])
+    threads = [server.start_threads(1) for server in servers]
+    for number in range(WARM_UP + ROUNDS):
+        both = list(zip(servers, threads, turns, strict=True))
+        for server, thread, found in both if number % 2 else reversed(both):
+            took = _timed(partial(server.reply, thread))
+            if number >= WARM_UP:
+                found.append(took)
+        if number >= WARM_UP and sum(turns[0]) > 1000 * SECONDS * (0.2 if place.effort.is_quick else 1.0):
+            break
+    return turns
+
+
+def _followed(place: Place) -> Row:
+    """A turn while somebody follows everything, beside one while nobody does."""
+    flags = ("--codex-bin", str(recorded_codex(place, "replay dashboard")), "--summary-timeout", "0")
     homes = ("nobody-follows", "followed")
     with McpClient(place.team(*flags, home=homes[0])) as alone, McpClient(place.team(*flags, home=homes[1])) as other:
-        servers: Sequence[McpClient] = (alone, other)
-        threads = []
-        for server in servers:
+        for server in (alone, other):
             server.initialize()
-            threads.append(server.start_threads(1))
+        other.start_threads(1)
         state_dir = place.home(homes[1]) / ".config/atm/codex-sessions"
         argv = [sys.executable, "-m", "benchmarks.followers", str(state_dir), str(FOLLOWERS)]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as followers:
             assert followers.stdout is not None
             followers.stdout.readline()
-            for number in range(WARM_UP + ROUNDS):
-                both = list(zip(servers, threads, turns, strict=True))
-                for server, thread, found in both if number % 2 else reversed(both):
-                    took = _timed(partial(server.reply, thread))
-                    if number >= WARM_UP:
-                        found.append(took)
-                if number >= WARM_UP and sum(turns[0]) > 1000 * SECONDS * (0.2 if place.effort.is_quick else 1.0):
-                    break
+            turns = turns_of(place, (alone, other))
             followers.communicate()
     what = f"a recorded turn with {FOLLOWERS} followers; theirs: nobody follows"
     return Row(what, Unit.MILLISECONDS, *turns, aim=Aim(times_theirs=1.05))

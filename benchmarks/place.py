@@ -88,6 +88,11 @@ class Place:
         """`codex-mcp serve`, as it is installed."""
         return self._program(home, [str(Path(sys.executable).with_name("codex-mcp")), "serve", *flags])
 
+    def with_or_without_socket(self, kind: str, *flags: str) -> Program:
+        """`codex-mcp serve`, whose control socket is made or is not."""
+        program = str(Path(__file__).with_name("control_socket.py"))
+        return self._program(f"{kind}-socket", [sys.executable, program, kind, "serve", *flags])
+
     def node(self, home: str, script: Path) -> Program:
         """A program from npm."""
         return self._program(home, [str(Path(sys.executable).with_name("node")), str(script)])
