@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.base.settings.prices import Price
 from codex_mcp.codex.facts import (
     CommandStarted,
     ErrorReported,
@@ -251,3 +252,16 @@ def test_lines_of_patches_are_added_up_and_files_of_commands_come_after_them() -
     )
     assert outcome.warnings == ("a warning",)
     assert not told(MessageSaid("u", "hi")).has_changed_files
+
+
+def test_a_caller_is_told_what_turns_before_have_used_that_were_not_told_and_the_turn_counts_its_own() -> None:
+    own, before = Tokens(1_000_000, 0, 0, 0, 1_000_000, 1), Tokens(2_000_000, 0, 0, 0, 2_000_000, 3)
+    record = told(TurnStarted("u"), TokensCounted("u", own, own))
+    alone = record.outcome("t", now=102.5)
+    assert (alone.usage_to_tell, alone.cost_to_tell) == (own, None)
+    record.follows(before)
+    record.set_price(Price(1.0, 1.0, 1.0))
+    whole = record.outcome("t", now=102.5)
+    assert (whole.usage, whole.cost) == (own, 1.0)
+    assert whole.usage_to_tell == Tokens(3_000_000, 0, 0, 0, 3_000_000, 4)
+    assert whole.cost_to_tell == 3.0

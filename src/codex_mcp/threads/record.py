@@ -26,7 +26,7 @@ from codex_mcp.codex.facts import (
     TurnStarted,
 )
 from codex_mcp.git.worktree import WorkDone
-from codex_mcp.threads.token_meter import added
+from codex_mcp.threads.token_meter import NONE, added
 
 USAGE_LIMIT: Final = "usage_limit"
 REFUSED_BY_ACCOUNT: Final = "usage_limit_exceeded"
@@ -78,6 +78,18 @@ class Outcome(Struct, frozen=True):
     """Sentences that the caller must know besides the answer."""
     work: WorkDone | None = None
     """What was done in the agent's worktree, since it began."""
+    earlier: Tokens | None = None
+    """Tokens of the turns of a goal before it, of which no caller was told."""
+    earlier_cost: float | None = None
+
+    @property
+    def usage_to_tell(self) -> Tokens | None:
+        return added(self.usage, NONE if self.earlier is None else self.earlier)
+
+    @property
+    def cost_to_tell(self) -> float | None:
+        costs = [each for each in (self.cost, self.earlier_cost) if each is not None]
+        return sum(costs) if costs else None
 
 
 class Stopped(Struct, frozen=True):
@@ -114,6 +126,7 @@ class Record:
         self.has_begun = False
         """The core has announced its start."""
         self._usage: Tokens | None = None
+        self._earlier: Tokens | None = None
         self._price: Price | None = None
         self._code = ""
         self._files: dict[str, FileChange] = {}
@@ -146,6 +159,10 @@ class Record:
     def tokens(self) -> int:
         """Used so far."""
         return 0 if self._usage is None else self._usage.total_tokens
+
+    def follows(self, earlier: Tokens | None) -> None:
+        """Turns before it have used these tokens, and no caller is told of those turns."""
+        self._earlier = earlier
 
     def add_usage(self, used: Tokens) -> None:
         """A sub-agent has used these tokens."""
@@ -294,13 +311,14 @@ class Record:
             files=tuple(change for change in self._files.values() if change.kind),
             seconds=now - self.began,
             error=TurnError(CODES[self._code]) if self._code in CODES else None,
-            cost=self._cost(),
+            cost=self._cost(self._usage),
             warnings=self.warnings,
             work=self._work,
+            earlier=self._earlier,
+            earlier_cost=self._cost(self._earlier),
         )
 
-    def _cost(self) -> float | None:
-        used = self._usage
+    def _cost(self, used: Tokens | None) -> float | None:
         if used is None or self._price is None:
             return None
         return cost(self._price, used.input_tokens, used.cached_input_tokens, used.output_tokens)

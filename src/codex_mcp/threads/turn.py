@@ -23,6 +23,7 @@ from codex_mcp.codex.facts import (
     MessageSaid,
     MessageStreamed,
     PromptHeard,
+    Tokens,
     ToolStarted,
     TurnEnded,
     TurnFact,
@@ -236,6 +237,11 @@ class Turn:
         """It is being interrupted; the future is to be resolved when its commands are dead."""
         self.stopped = asyncio.get_running_loop().create_future()
         return self.stopped
+
+    @property
+    def untold(self) -> Tokens | None:
+        """What it has used, and turns of its goal before it, if nobody has been told."""
+        return None if self.delivered or self._steered_by else self.outcome.usage_to_tell
 
     def mark_delivered(self) -> None:
         self.delivered = True

@@ -221,12 +221,12 @@ def described(
         "status": outcome.status,
         "durationSeconds": round(outcome.seconds, 3),
     }
-    if outcome.usage is not None:
-        described["usage"] = msgspec.to_builtins(outcome.usage)
+    if (used := outcome.usage_to_tell) is not None:
+        described["usage"] = msgspec.to_builtins(used)
     if outcome.error is not None:
         described["error"] = msgspec.to_builtins(outcome.error)
-    if outcome.cost is not None:
-        described["cost"] = round(outcome.cost, 6)
+    if (cost := outcome.cost_to_tell) is not None:
+        described["cost"] = round(cost, 6)
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
     part = part_of(_content(outcome, asks, described, reader), begin, reader.chars)

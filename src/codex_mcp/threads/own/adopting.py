@@ -8,7 +8,7 @@
     is quiet                                  -                             that turn has ended
     is given a prompt                         -                             that turn has ended, and the prompt begins
 
-A goal has one such turn after the other. Only the last one is news for callers that wait.
+A goal has one such turn after the other. Only the last one is news for callers that wait, with the tokens of all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.codex.facts import MessageSaid, TurnEnded, TurnStarted
+from codex_mcp.codex.facts import MessageSaid, Tokens, TurnEnded, TurnStarted
 from codex_mcp.threads.own.unasked import Unasked
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import STOPPED, Action, Source, TurnQueue
@@ -43,6 +43,8 @@ class Adopting:
         self._new_turn = new_turn
         self._last_words = last_words
         self._last: Turn | None = None
+        self._untold: Tokens | None = None
+        """What turns before the next one have used, if that is the first after a prompt."""
         self._watching: asyncio.TimerHandle | None = None
 
     def turn_started(self, current: Turn | None, fact: TurnStarted) -> None:
@@ -70,7 +72,7 @@ class Adopting:
     def make_way(self, current: Turn | None) -> None:
         """A prompt has come: a turn that has not begun is not waited for."""
         if current is not None and _is_expected(current):
-            self._last = None
+            self._last, self._untold = None, current.untold
             current.mark_delivered()
             self._end(current)
 
@@ -81,9 +83,11 @@ class Adopting:
         return turn is self._last and self._unasked.is_quiet
 
     def _adopt(self) -> None:
+        turn = self._new_turn()
+        turn.record.follows(self._untold if self._last is None else self._last.untold)
         if self._last is not None:
             self._last.mark_delivered()
-        turn = self._last = self._new_turn()
+        self._last, self._untold = turn, None
         self._watch(turn)
 
     def _watch(self, turn: Turn) -> None:
