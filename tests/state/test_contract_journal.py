@@ -2,7 +2,7 @@
 
 import pytest
 
-from codex_mcp.state.contract import Fenced
+from codex_mcp.state.contract import Fenced, Record
 from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened
 
 KEPT = BOUNDS.journal_kept
@@ -18,6 +18,23 @@ async def test_entries_are_read_in_order(make_world: MakeWorld) -> None:
         await one.journal.append(claim, "events", [b"", b"d\x00"])
         assert await two.journal.read("t", "events") == [b"a", b"b", b"", b"d\x00"]
         assert await two.journal.read("t", "audit") == []
+
+
+async def test_a_record_is_put_together_with_the_entries_or_neither_of_them(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        one, two = await member(world), await member(world)
+        claim = await claimed(one, "t")
+        assert await two.records.find("agent") == {}
+        await one.journal.append(claim, "events", [b"a"], Record("agent", "t", b"1"))
+        await one.journal.append(claim, "events", [b"b"], Record("agent", "t", b"2"))
+        assert await two.records.find("agent") == {"t": b"2"}
+        assert await one.records.find("agent") == {"t": b"2"}
+        assert await two.journal.read("t", "events") == [b"a", b"b"]
+        await claimed(one, "t")
+        with pytest.raises(Fenced):
+            await one.journal.append(claim, "events", [b"late"], Record("agent", "t", b"late"))
+        assert await two.records.get("agent", "t") == b"2"
+        assert await two.journal.read("t", "events") == [b"a", b"b"]
 
 
 async def test_a_new_owner_continues_where_the_dead_one_stopped(make_world: MakeWorld) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.state.contract import Claim, Store
+from codex_mcp.state.contract import Claim, Record, Store
 from tests.support.state.worlds import BOUNDS, InMemory, OnDisk, OnPostgres, StateWorld
 
 if TYPE_CHECKING:
@@ -181,6 +181,11 @@ class TwoWorlds(RuleBasedStateMachine):
     @rule(n=who, claim=claims, chunks=st.lists(text, max_size=4))
     def append(self, n: int, claim: int, chunks: list[bytes]) -> None:
         self.both(lambda side: side.stores[n].journal.append(side.claims[claim], "s", chunks))
+
+    @rule(n=who, claim=claims, key=name, chunks=st.lists(text, max_size=2))
+    def append_with_its_record(self, n: int, claim: int, key: str, chunks: list[bytes]) -> None:
+        record = Record("k", key, b"with it")
+        self.both(lambda side: side.stores[n].journal.append(side.claims[claim], "s", chunks, record))
 
     @rule(n=who, claim=claims)
     def forget(self, n: int, claim: int) -> None:

@@ -89,6 +89,14 @@ class Binding(Struct, frozen=True):
     """A living node claims the thread. Otherwise another thread may take the identity."""
 
 
+class Record(Struct, frozen=True):
+    """A value of a kind, under a key."""
+
+    kind: str
+    key: str
+    body: bytes
+
+
 class Name(Struct, frozen=True):
     """A name of a team belongs to the principal that used it first, also while no thread has it."""
 
@@ -236,8 +244,10 @@ class Records(Protocol):
 class Journal(Protocol):
     """Entries in order, per (thread, stream). Only the newest are kept."""
 
-    def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> Awaitable[None]:
-        """Append entries."""
+    def append(
+        self, claim: Claim, stream: str, chunks: Sequence[bytes], record: Record | None = None
+    ) -> Awaitable[None]:
+        """Append entries, and put the record that belongs to them: both, or nothing."""
 
     def read(self, thread: str, stream: str) -> Awaitable[list[bytes]]:
         """All entries that are kept."""

@@ -25,6 +25,7 @@ from codex_mcp.state.contract import (
     Node,
     NotEmpty,
     OwnedBy,
+    Record,
     Renewed,
     TakenOver,
     TooManyNames,
@@ -364,9 +365,11 @@ class MemoryJournal:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
+    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes], record: Record | None = None) -> None:
         world = self._store.open_world()
         world.check(claim)
+        if record is not None:
+            world.records[record.kind, record.key] = record.body
         kept = world.streams.setdefault((claim.thread, stream), MemoryStream())
         kept.add(claim.token, chunks)
         kept.drop_before(kept.head - world.bounds.journal_kept)

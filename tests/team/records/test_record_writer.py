@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
+from codex_mcp.state.contract import Claim, OwnedBy, Store, Unavailable
+from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.records import record_writer as writer_module
 from codex_mcp.team.records.agent_store import EVENTS, read_agents
@@ -15,6 +16,7 @@ from codex_mcp.team.records.registry import RegistryFile
 from codex_mcp.team.roster import Member
 from tests.support.patience import PATIENCE
 from tests.support.state.memory import MemoryStore, World
+from tests.support.state.statements import counted_statements
 from tests.team.test_agent import agent
 
 
@@ -36,7 +38,7 @@ class Broken(MemoryStore):
         self.records.put = full_or_not  # type: ignore[method-assign]
 
 
-async def owned(store: MemoryStore) -> Member:
+async def owned(store: Store) -> Member:
     member = Member(agent())
     claim = await store.leases.claim(member.agent.codex_id)
     assert not isinstance(claim, OwnedBy)
@@ -65,6 +67,33 @@ async def test_the_last_of_many_changes_is_in_the_store_and_in_the_registry(tmp_
     await writer.aclose()
     await writer.flush()
     assert fenced == []
+    await store.aclose()
+
+
+async def test_a_short_turn_is_written_at_once_and_its_answer_waits_for_one_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "PAUSE", 1000.0)
+    statements = counted_statements(monkeypatch)
+    store = await open_store(str(tmp_path))
+    await store.leases.join()
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    writer.note(member)
+    await writer.flush()
+    for number in range(3):
+        statements.clear()
+        member.touch(last_error=f"begins {number}")
+        writer.note(member)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        member.touch(last_error=f"has ended {number}")
+        writer.note(member, {"event": "turn"})
+        await writer.keep()
+        assert statements.count("COMMIT") == 1
+        assert [each.last_error for each in await read_agents(store)] == [f"has ended {number}"]
+        assert len(await store.journal.read(member.agent.codex_id, EVENTS)) == number + 1
+    await writer.aclose()
     await store.aclose()
 
 

@@ -9,22 +9,34 @@ from codex_mcp.state.embedded.view import check
 if TYPE_CHECKING:
     import asyncio
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
-    from codex_mcp.state.contract import Claim
+    from codex_mcp.state.contract import Claim, Record
     from codex_mcp.state.embedded.database import Database
     from codex_mcp.state.embedded.view import StoreView
+
+    PutRecord: TypeAlias = Callable[[sqlite3.Connection, str, str, bytes], None]
 
 
 class EmbeddedJournal:
     """See `contract.Journal`."""
 
-    def __init__(self, database: Database, view: StoreView) -> None:
+    def __init__(self, database: Database, view: StoreView, put: PutRecord) -> None:
+        """`put` writes a record inside a transaction."""
         self._database = database
         self._view = view
+        self._put = put
 
-    def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> asyncio.Future[None]:
-        return self._database.write(lambda db: self._append(db, claim, stream, chunks))
+    def append(
+        self, claim: Claim, stream: str, chunks: Sequence[bytes], record: Record | None = None
+    ) -> asyncio.Future[None]:
+        def job(db: sqlite3.Connection) -> None:
+            self._append(db, claim, stream, chunks)
+            if record is not None:
+                self._put(db, record.kind, record.key, record.body)
+
+        return self._database.write(job)
 
     async def read(self, thread: str, stream: str) -> list[bytes]:
         statement = "SELECT body FROM journal WHERE thread = ? AND stream = ? ORDER BY at"

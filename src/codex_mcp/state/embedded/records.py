@@ -31,7 +31,7 @@ class EmbeddedRecords:
         self._version = (0, 0)
 
     def put(self, claim: Claim, kind: str, key: str, body: bytes) -> asyncio.Future[None]:
-        return self._run_claimed(claim, lambda db: self._put(db, kind, key, body))
+        return self._run_claimed(claim, lambda db: self.put_in(db, kind, key, body))
 
     def delete(self, claim: Claim, kind: str, key: str) -> asyncio.Future[None]:
         return self._run_claimed(claim, lambda db: self._delete(db, kind, key))
@@ -90,7 +90,7 @@ class EmbeddedRecords:
 
     # From here on everything runs in the worker, inside a transaction.
 
-    def _put(self, db: sqlite3.Connection, kind: str, key: str, body: bytes) -> None:
+    def put_in(self, db: sqlite3.Connection, kind: str, key: str, body: bytes) -> None:
         db.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (kind, key, body))
         if kind in self._found:
             self._found[kind][key] = body

@@ -43,7 +43,7 @@ class EmbeddedStore:
         self.bounds = view.bounds
         self.leases = EmbeddedLeases(database, view)
         self.records = EmbeddedRecords(database, view)
-        self.journal = EmbeddedJournal(database, view)
+        self.journal = EmbeddedJournal(database, view, self.records.put_in)
 
     async def dump(self, write: Callable[[Row], None]) -> None:
         await self._database.read(lambda db: all_rows.dump(db, write))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.state.postgres.view import CLAIMED, fence
+from codex_mcp.state.postgres.view import CLAIMED, fence, put_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codex_mcp.state.contract import Bounds, Claim
+    from codex_mcp.state.contract import Bounds, Claim, Record
     from codex_mcp.state.postgres.engine import Engine
 
 APPEND: Final = (
@@ -23,6 +23,11 @@ APPEND: Final = (
     " unnest($5::bytea[]) WITH ORDINALITY AS entries (body, number) WHERE at + number > moved.start), dropped AS ("
     "DELETE FROM journal USING moved WHERE thread = $1 AND stream = $4 AND journal.at < moved.start)"
     " SELECT EXISTS (SELECT 1 FROM claimed)"
+)
+
+APPEND_WITH: Final = APPEND.replace(
+    ") SELECT EXISTS",
+    f"), put AS ({put_record('$7::text', '$8::text', '$9::bytea')}) SELECT EXISTS",
 )
 
 READ: Final = "SELECT body FROM journal WHERE thread = $1 AND stream = $2 ORDER BY at"
@@ -40,9 +45,12 @@ class PostgresJournal:
         self._engine = engine
         self._kept = bounds.journal_kept
 
-    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes]) -> None:
-        given = (claim.thread, claim.node, claim.token, stream, list(chunks), self._kept)
-        fence(claim, valid=await self._engine.run(lambda connection: connection.fetchval(APPEND, *given)))
+    async def append(self, claim: Claim, stream: str, chunks: Sequence[bytes], record: Record | None = None) -> None:
+        given: tuple[object, ...] = (claim.thread, claim.node, claim.token, stream, list(chunks), self._kept)
+        statement = APPEND
+        if record is not None:
+            statement, given = APPEND_WITH, (*given, record.kind, record.key, record.body)
+        fence(claim, valid=await self._engine.run(lambda connection: connection.fetchval(statement, *given)))
 
     async def read(self, thread: str, stream: str) -> list[bytes]:
         rows = await self._engine.run(lambda connection: connection.fetch(READ, thread, stream))

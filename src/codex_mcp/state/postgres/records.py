@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codex_mcp.state.contract import Binding, Earlier, IdentityTaken, Name, NameOwned, TooManyNames
 from codex_mcp.state.names import released_by, used_by
 from codex_mcp.state.postgres.found import Found
-from codex_mcp.state.postgres.view import CLAIMED, fence
+from codex_mcp.state.postgres.view import CLAIMED, fence, put_record
 
 if TYPE_CHECKING:
     import asyncpg
@@ -22,10 +22,7 @@ def _fenced(write: str) -> str:
     return f"WITH claimed AS ({CLAIMED}), written AS ({write}) SELECT EXISTS (SELECT 1 FROM claimed)"
 
 
-PUT: Final = _fenced(
-    "INSERT INTO record (kind, key, body) SELECT $4::text, $5::text, $6::bytea FROM claimed"
-    " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body, changed = excluded.changed"
-)
+PUT: Final = _fenced(put_record("$4::text", "$5::text", "$6::bytea"))
 DELETE: Final = _fenced(
     "DELETE FROM record USING claimed WHERE kind = $4 AND key = $5 RETURNING kind), counted AS ("
     "INSERT INTO gone SELECT kind, 1 FROM written ON CONFLICT (kind) DO UPDATE SET number = gone.number + 1"

@@ -27,6 +27,14 @@ CLAIMED: Final = "SELECT 1 FROM claim WHERE thread = $1 AND node = $2 AND token 
 write is stored; without it the write could appear after the new owner has read."""
 
 
+def put_record(kind: str, key: str, body: str) -> str:
+    """What writes a record, in a statement that has looked whether the claim is valid."""
+    return (
+        f"INSERT INTO record (kind, key, body) SELECT {kind}, {key}, {body} FROM claimed"
+        " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body, changed = excluded.changed"
+    )
+
+
 class NodesView:
     """The view of one store. `me` is its node id, once it has joined."""
 

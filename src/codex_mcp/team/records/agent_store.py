@@ -11,7 +11,7 @@ import functools
 import hashlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.state.contract import Claim, NameOwned, Store, TooManyNames
+from codex_mcp.state.contract import Claim, NameOwned, Record, Store, TooManyNames
 from codex_mcp.team.agent import Agent
 from codex_mcp.threads.record import Outcome
 
@@ -77,8 +77,12 @@ class JournalEntry(Struct, frozen=True):
 Stored = TypeVar("Stored", Agent, OpenQuestion, JournalEntry)
 
 
-def write_agent(store: Store, claim: Claim, agent: Agent) -> Awaitable[None]:
-    return store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+def write_agent(store: Store, claim: Claim, agent: Agent, events: Sequence[bytes] = ()) -> Awaitable[None]:
+    """Write an agent's record, together with what happened to it."""
+    record = Record(AGENT, agent.codex_id, msgspec.json.encode(agent))
+    if events:
+        return store.journal.append(claim, EVENTS, events, record)
+    return store.records.put(claim, record.kind, record.key, record.body)
 
 
 async def finish_agent(store: Store, claim: Claim, agent: Agent) -> None:

@@ -1,8 +1,8 @@
 """Writes what changes about this server's agents: records and journals into the store, all records into the registry.
 
 Changes that come during a write are written together afterwards, each agent once and as it is then. So only callers
-that need to be sure (`flush`) wait for a disk, and at most one record per agent waits. A short pause follows each
-write, unless `hurry` asks for the next: a turn changes the state of its agent twice.
+that need to be sure (`flush`) wait for a disk, and at most one record per agent waits. A short pause precedes each
+write, unless `hurry` asks for it: a turn changes the state of its agent twice, and a short one is written once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from codex_mcp.team.roster import Member
 logger = logging.getLogger(__name__)
 
 PAUSE: Final = 0.1
-"""Seconds between two writes that no caller waits for. Long for a write, short for a person."""
+"""Seconds until a write that no caller waits for. Long for a write, short for a person."""
 
 RETRY: Final = 2.0
 """Seconds after a failed write until the next attempt, if no caller asks for one: a full disk may have room by then."""
@@ -166,13 +166,13 @@ class RecordWriter:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if self.trouble is None else RETRY):
                     await self._wanted.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PAUSE):
+                    await self._hurried.wait()
             target = await self._write_all()
             async with self._progress:
                 self._written = target
                 self._progress.notify_all()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PAUSE):
-                    await self._hurried.wait()
 
     async def _write_all(self) -> int:
         """Write everything noted so far. Returns how much that was, even if the write failed."""
@@ -215,7 +215,7 @@ class RecordWriter:
                 self._changed.pop(codex_id, None)
 
     async def _write_member(self, claim: Claim, member: Member, record: Agent) -> None:
-        await write_agent(self._store, claim, record)
+        await write_agent(self._store, claim, record, self._taken_events(claim))
         questions = member.questions.now
         await write_questions(self._store, claim, questions, member.questions.written)
         member.questions.were_written(questions)
@@ -228,15 +228,16 @@ class RecordWriter:
             member.requested.answer_was_written(request_id)
 
     async def _append_events(self) -> None:
-        events, self._events = self._events, []
-        by_claim: dict[Claim, list[bytes]] = {}
-        for claim, event in events:
-            by_claim.setdefault(claim, []).append(msgspec.json.encode(event))
-        for claim, chunks in by_claim.items():
+        for claim in dict.fromkeys(claim for claim, _ in self._events):
             try:
-                await self._store.journal.append(claim, EVENTS, chunks)
+                await self._store.journal.append(claim, EVENTS, self._taken_events(claim))
             except (Fenced, LeaseLost):
                 self._fenced(claim)
+
+    def _taken_events(self, claim: Claim) -> list[bytes]:
+        taken = [msgspec.json.encode(event) for of, event in self._events if of == claim]
+        self._events = [(of, event) for of, event in self._events if of != claim]
+        return taken
 
 
 def _newer(stored: Agent, final: Agent | None) -> Agent:
