@@ -19,7 +19,7 @@ from codex_mcp.control.failures import CannotReach
 from codex_mcp.rpc.channel import Channel, Frame
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer, PendingCall
-from codex_mcp.state.embedded.flock import has_died, nodes_with_locks, socket_path
+from codex_mcp.state.embedded.flock import has_died, nodes_with_locks, seconds_since_joining, socket_path
 from codex_mcp.transports.local.channel import Bounds, LocalChannel
 from codex_mcp.transports.local.sockets import dial
 from codex_mcp.wire import control
@@ -30,6 +30,10 @@ PATIENCE: Final = 2.0
 
 JUST_JOINED: Final = 0.5
 """Seconds in which a server that has joined makes its socket."""
+
+JOINING: Final = 10.0
+SLOW_TO_JOIN: Final = 1.7
+"""The same on a machine that is overloaded, for a server that has joined less than `JOINING` seconds ago."""
 
 TRY_EVERY: Final = 0.05
 
@@ -254,7 +258,8 @@ async def greet(server: Server, caller: Caller) -> tuple[Server, control.Greetin
 
 async def dial_node(state_dir: str, node: str, name: str) -> Any:
     """Connect, if need be once the server has made its socket."""
-    deadline = asyncio.get_running_loop().time() + JUST_JOINED
+    began, is_young = asyncio.get_running_loop().time(), seconds_since_joining(state_dir, node) < JOINING
+    deadline = began + (SLOW_TO_JOIN if is_young else JUST_JOINED)
     while True:
         try:
             return await dial(socket_path(state_dir, node))

@@ -11,10 +11,13 @@ from codex_mcp.state.embedded.flock import (
     NodeLock,
     alone_while_opening,
     has_died,
+    lock_path,
     nodes_with_locks,
     remove_dead_locks,
+    seconds_since_joining,
     socket_path,
 )
+from tests.support.patience import PATIENCE
 
 
 def test_a_node_lives_while_its_lock_is_held(tmp_path: Path) -> None:
@@ -38,6 +41,16 @@ def test_a_lock_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
 def test_a_node_that_never_was_is_dead(tmp_path: Path) -> None:
     assert has_died(str(tmp_path), "n")
     assert nodes_with_locks(str(tmp_path)) == []
+
+
+def test_a_node_is_known_to_have_joined_just_now_or_long_ago(tmp_path: Path) -> None:
+    lock = NodeLock(str(tmp_path), "one")
+    now = os.stat(lock_path(str(tmp_path), "one")).st_mtime
+    assert seconds_since_joining(str(tmp_path), "one") < PATIENCE
+    os.utime(lock_path(str(tmp_path), "one"), (now - 3600, now - 3600))
+    assert seconds_since_joining(str(tmp_path), "one") >= 3600
+    lock.give_up()
+    assert seconds_since_joining(str(tmp_path), "one") == 0.0
 
 
 def test_one_who_looks_does_not_look_alive_to_another(tmp_path: Path) -> None:

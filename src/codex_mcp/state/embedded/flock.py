@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.files import make_private_folder
@@ -50,6 +51,14 @@ def has_died(state_dir: str, node_id: str) -> bool:
         return not is_locked(lock_path(state_dir, node_id))
     except FileNotFoundError:
         return True
+
+
+def seconds_since_joining(state_dir: str, node_id: str) -> float:
+    """For how long this node has had its lock; 0 if it has none any more."""
+    try:
+        return abs(time.time() - os.stat(lock_path(state_dir, node_id)).st_mtime)
+    except OSError:
+        return 0.0
 
 
 def nodes_with_locks(state_dir: str) -> list[str]:
