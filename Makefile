@@ -88,11 +88,11 @@ lowest: setup ## install the lowest versions that pyproject.toml allows, and run
 install_package = command -v $(1) >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] || { \
 	echo "installing $(1)"; apt-get -qq update && apt-get -qq install --yes --no-install-recommends $(1) >/dev/null; }
 
-.PHONY: chromium haproxy tmux
-chromium haproxy tmux:
+.PHONY: chromium haproxy nginx-light tmux
+chromium haproxy nginx-light tmux:
 	@$(call install_package,$@)
 
-judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium haproxy tmux ## download the real clients and run the tests that use them
+judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium haproxy nginx-light tmux ## download the real clients and run the tests that use them
 	@$(call run_tests,tests/judges)
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.

@@ -1,4 +1,4 @@
-"""Three servers behind HAProxy, as docs/scale.md configures it: clients see one."""
+"""Three servers behind HAProxy or nginx, as docs/scale.md configures them: clients see one."""
 
 from pathlib import Path
 
@@ -13,11 +13,12 @@ from tests.support.servers.mcp_server import Setup
 from tests.support.team.cluster import cluster
 from tests.support.team.haproxy import HaProxy
 from tests.support.team.neighbours import Client
+from tests.support.team.nginx import Nginx
 from tests.support.team.scenes import gate
 from tests.support.team.team_server import say, structured
 
 
-async def through(proxy: HaProxy, era: str) -> Client:
+async def through(proxy: HaProxy | Nginx, era: str) -> Client:
     """A client of the one address."""
     if era == "stateless":
         return Client(Door(proxy.port), is_stateless=True)
@@ -25,11 +26,14 @@ async def through(proxy: HaProxy, era: str) -> Client:
 
 
 @requirement("FR-2.5", "FR-3.1")
+@pytest.mark.parametrize("kind", [HaProxy, Nginx])
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-async def test_three_servers_behind_haproxy_are_one(tmp_path: Path, era: str) -> None:
+async def test_three_servers_behind_one_address_are_one(
+    tmp_path: Path, era: str, kind: type[HaProxy] | type[Nginx]
+) -> None:
     async with (
         cluster(tmp_path) as (servers, model, _),
-        HaProxy(tmp_path, [server.port for server in servers]) as proxy,
+        kind(tmp_path, [server.port for server in servers]) as proxy,
     ):
         client = await through(proxy, era)
         # What starts an agent and is asked, is answered through whichever server comes next.

@@ -43,7 +43,7 @@ class Wire:
         async with asyncio.timeout(PATIENCE):
             first, *lines = (await self._reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
         pairs = (line.partition(": ") for line in lines)
-        return int(first.split(" ")[1]), {key: value for key, _, value in pairs}
+        return int(first.split(" ")[1]), {key.lower(): value for key, _, value in pairs}
 
     async def read_chunk(self) -> bytes:
         """Read one chunk; empty at the end."""
