@@ -7,7 +7,7 @@ import pytest
 
 from codex_mcp.git.layout import ours
 from codex_mcp.git.layout import repository as repository_of
-from codex_mcp.git.making import Asked, make
+from codex_mcp.git.making import WantedWorktree, make
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.removing import close
 from codex_mcp.git.running import GitFailed
@@ -16,7 +16,7 @@ from tests.support.repositories import agents_commit, agents_git, git, repositor
 
 def test_no_name_that_an_agent_has_chosen_reaches_a_terminal_as_it_is(tmp_path: Path) -> None:
     checkout = repository(tmp_path / "repo")
-    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
+    worktree = make(WantedWorktree("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
     strange = "a\x9b2J\u202eb"
     agents_git(worktree.path, "checkout", "-qb", f"{strange}/{'b' * 200}/{'c' * 200}")
     agents_commit(worktree.path, "first", "x\n")
@@ -33,7 +33,7 @@ def test_no_name_that_an_agent_has_chosen_reaches_a_terminal_as_it_is(tmp_path: 
 
 def test_what_an_agent_writes_beside_its_objects_is_not_believed(tmp_path: Path) -> None:
     checkout = repository(tmp_path / "repo")
-    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
+    worktree = make(WantedWorktree("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
     tip = agents_commit(worktree.path, "first", "x\n")
     agents_git(worktree.path, "commit-graph", "write", "--reachable")
     graph = Path(worktree.own_git) / "objects/info/commit-graph"

@@ -11,7 +11,7 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import position_of
-from codex_mcp.git.changes import Kind, lines_of, read_changes
+from codex_mcp.git.changes import ChangeKind, lines_of, read_changes
 from codex_mcp.git.diffs import Wanted, diff_of, remote_commit
 from codex_mcp.git.looking import MOST_FILES, changed_since, work_since
 from codex_mcp.git.running import Git, GitFailed
@@ -168,8 +168,8 @@ def test_the_nearest_commit_of_a_remote_is_found(checkout: Path, tmp_path: Path)
 def test_lists_of_git_are_read() -> None:
     listed = b":100644 000000 a b D\0gone\0:000000 120000 a b A\0l\tink\00\t3\tgone\0-\t-\tl\tink\0"
     assert [(each.path, each.kind, each.removed) for each in read_changes(listed)] == [
-        (b"gone", Kind.DELETE, 3),
-        (b"l\tink", Kind.ADD, None),
+        (b"gone", ChangeKind.DELETE, 3),
+        (b"l\tink", ChangeKind.ADD, None),
     ]
     assert [lines_of(text) for text in (b"", b"a", b"a\n", b"a\nb", b"\0")] == [0, 1, 1, 2, None]
 

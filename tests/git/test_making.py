@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.git.making import Asked, Made, make, undo
+from codex_mcp.git.making import Made, WantedWorktree, make, undo
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.records import all_records, delete_record, read_record
 from codex_mcp.git.removing import close, open_again
 from codex_mcp.git.running import GitFailed
-from codex_mcp.git.worktree import State, Worktree
+from codex_mcp.git.worktree import Worktree, WorktreeState
 from tests.support.deep_folders import dig, removed_at_last
 from tests.support.killed import killed_at
 from tests.support.repositories import agents_commit, agents_git, branches, commit, git, registrations, repository
@@ -25,8 +25,8 @@ def checkout(tmp_path: Path) -> Path:
     return repository(tmp_path / "repo", **{"a": "one\n", "sub/b": "two\n"})
 
 
-def asked(checkout: Path, folder: str = "", name: str = "arch") -> Asked:
-    return Asked(f"codex:{name}1", name, str(checkout / folder), str(checkout.parent / "state"))
+def asked(checkout: Path, folder: str = "", name: str = "arch") -> WantedWorktree:
+    return WantedWorktree(f"codex:{name}1", name, str(checkout / folder), str(checkout.parent / "state"))
 
 
 def made(checkout: Path) -> Worktree:
@@ -83,7 +83,7 @@ def test_killed_at_any_step_of_a_close_or_a_resume_every_commit_stays(
 def test_a_branch_that_another_agent_has_is_never_deleted(checkout: Path) -> None:
     worktree = made(checkout)
     other = make(asked(checkout, name="bee")).worktree
-    undo(replace(worktree, state=State.MAKING, is_new=True, branch=other.branch))
+    undo(replace(worktree, state=WorktreeState.MAKING, is_new=True, branch=other.branch))
     assert other.branch in branches(checkout)
     assert git(other.path, "status", "--porcelain") == ""
 
@@ -102,7 +102,7 @@ def test_the_agent_works_in_the_same_folder_of_its_worktree(checkout: Path) -> N
     assert worktree.cwd == f"{worktree.path}/sub"
     assert os.listdir(worktree.cwd) == ["b"]
     assert agents_git(worktree.path, "rev-parse", "--show-toplevel") == worktree.path
-    inner = make(Asked("codex:2", "inner", worktree.cwd, asked(checkout).state_dir)).worktree  # of a worktree
+    inner = make(WantedWorktree("codex:2", "inner", worktree.cwd, asked(checkout).state_dir)).worktree  # of a worktree
     assert (inner.cwd, inner.common) == (f"{inner.path}/sub", worktree.common)
 
 
@@ -271,7 +271,7 @@ def test_what_an_agent_s_own_repository_says_of_submodules_does_not_count(checko
     git(nested, "checkout", "-qb", "evil")
     git(nested, "replace", "HEAD^{tree}", git(checkout, "rev-parse", "HEAD^{tree}"))
     with pytest.raises(Refused, match="has submodules"):
-        make(Asked("codex:next1", "next", str(nested), str(checkout.parent / "state")))
+        make(WantedWorktree("codex:next1", "next", str(nested), str(checkout.parent / "state")))
 
 
 def test_a_repository_that_is_gone_takes_nothing_with_it(checkout: Path) -> None:

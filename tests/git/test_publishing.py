@@ -11,7 +11,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.git.diffs import Wanted, diff_of
 from codex_mcp.git.looking import work_since
-from codex_mcp.git.making import Asked, make
+from codex_mcp.git.making import WantedWorktree, make
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.removing import close, inspect, open_again
 from codex_mcp.git.running import GitFailed
@@ -26,7 +26,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def worktree(checkout: Path) -> Worktree:
-    return make(Asked("codex:arch1", "arch", str(checkout), str(checkout.parent / "state"))).worktree
+    return make(WantedWorktree("codex:arch1", "arch", str(checkout), str(checkout.parent / "state"))).worktree
 
 
 def test_commits_branches_and_renames_of_an_agent_appear_in_the_user_s_repository(
@@ -139,7 +139,7 @@ def test_a_damaged_worktree_does_not_stop_other_agents(checkout: Path, worktree:
         path = own(worktree) / name
         path.write_text("x")
         path.chmod(0)
-    other = make(Asked("codex:bee1", "bee", str(checkout), str(checkout.parent / "state"))).worktree
+    other = make(WantedWorktree("codex:bee1", "bee", str(checkout), str(checkout.parent / "state"))).worktree
     tip = agents_commit(other.path, "first", "x\n")
     publish(other)
     assert git(checkout, "rev-parse", "codex/bee") == tip
@@ -331,7 +331,7 @@ def test_a_nested_repository_of_the_user_s_history_is_not_checked_out(checkout: 
     git(checkout, "commit", "-qm", "with a submodule")
     git(checkout, "rm", "-qrf", "evil", ".gitmodules")
     git(checkout, "commit", "-qm", "without")
-    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
+    worktree = make(WantedWorktree("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
     agents_git(worktree.path, "checkout", "-q", "HEAD~")
     shutil.copytree(module, Path(worktree.path) / "evil", dirs_exist_ok=True)
     with open(Path(worktree.path) / "evil/.git/config", "a") as file:
@@ -371,7 +371,7 @@ def test_the_settings_of_the_user_s_repository_name_no_program_in_the_view(check
     git(checkout, "config", "filter.x.clean", "./clean.sh")
     git(checkout, "config", "core.fsmonitor", "./clean.sh")
     git(checkout, "config", "remote.origin.url", "https://example.com/x.git")
-    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
+    worktree = make(WantedWorktree("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
     folder = Path(worktree.path)
     (folder / ".husky").mkdir()
     for name in (".husky/post-index-change", ".husky/pre-commit", ".husky/reference-transaction", "clean.sh"):

@@ -9,7 +9,7 @@ import pytest
 from codex_mcp.base.git import position_of
 from codex_mcp.git.diffs import Wanted, diff_of
 from codex_mcp.git.looking import changed_since, work_since
-from codex_mcp.git.making import Asked, make
+from codex_mcp.git.making import WantedWorktree, make
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.removing import close, inspect, open_again
 from codex_mcp.git.start import StartPoint
@@ -29,7 +29,7 @@ OTHERS = ("commondir", "config.worktree", "gitdir", "shallow", "info/attributes"
 @pytest.mark.parametrize("packed", [False, True])
 def test_of_an_agent_s_repository_only_references_logs_and_objects_are_opened(tmp_path: Path, *, packed: bool) -> None:
     checkout = repository(tmp_path / "repo")
-    worktree = make(Asked("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
+    worktree = make(WantedWorktree("codex:arch1", "arch", str(checkout), str(tmp_path / "state"))).worktree
     tree, own, home = worktree.path, Path(worktree.own_git), str(tmp_path / "home")
     position = position_of(tree)
     assert position is not None

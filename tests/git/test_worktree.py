@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from codex_mcp.git.worktree import (
     Findings,
-    State,
     Worktree,
+    WorktreeState,
     branch_for,
     folder_name,
     free_branch,
@@ -34,8 +34,8 @@ from codex_mcp.git.worktree import (
 def test_a_worktree_is_kept_if_a_removal_would_lose_something(
     found: Findings, ready: str | None, removing: str | None
 ) -> None:
-    assert why_kept(found, State.READY) == ready
-    assert why_kept(found, State.REMOVING) == removing
+    assert why_kept(found, WorktreeState.READY) == ready
+    assert why_kept(found, WorktreeState.REMOVING) == removing
 
 
 def test_git_s_lists_are_read_with_any_name() -> None:
@@ -78,7 +78,7 @@ def test_names_and_places() -> None:
     worktree = Worktree(
         codex_id="codex:0a1b",
         identity="arch",
-        state=State.READY,
+        state=WorktreeState.READY,
         checkout="/r",
         common="/r/.git",
         path=f"{folder}/tree",

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from codex_mcp.git.agent_files import told_in
-from codex_mcp.git.making import Asked, make
+from codex_mcp.git.making import WantedWorktree, make
 from codex_mcp.git.publishing import publish
 from codex_mcp.git.records import all_records, delete_record
 from codex_mcp.git.removing import close, open_again
-from codex_mcp.git.worktree import State, Worktree
+from codex_mcp.git.worktree import Worktree, WorktreeState
 from tests.support.killed import killed_at
 from tests.support.repositories import agents_commit, agents_git, git, registrations, repository
 
@@ -60,8 +60,8 @@ class Lives(RuleBasedStateMachine):
         record = self.record(agent) if agent in self.running else None
         return None if record is None or not os.path.isdir(record.path) else Path(record.path)
 
-    def asked(self, agent: str) -> Asked:
-        return Asked(f"codex:{AGENTS.index(agent):06d}", agent, str(self.checkout), self.state_dir)
+    def asked(self, agent: str) -> WantedWorktree:
+        return WantedWorktree(f"codex:{AGENTS.index(agent):06d}", agent, str(self.checkout), self.state_dir)
 
     def number(self) -> int:
         self.count += 1
@@ -99,7 +99,7 @@ class Lives(RuleBasedStateMachine):
             killed_at(deadly, act)
             return
         made = act()
-        assert made.worktree.state is State.READY
+        assert made.worktree.state is WorktreeState.READY
         for run in (git, agents_git):
             assert run(made.worktree.path, "rev-parse", "--show-toplevel") == made.worktree.path
         self.running.add(agent)
@@ -147,7 +147,7 @@ class Lives(RuleBasedStateMachine):
                 git(self.checkout, "checkout", "-q", record.branch, check=False)
             case "main":
                 git(self.checkout, "checkout", "-q", "main")
-            case "merge" if record.state is State.REMOVED:
+            case "merge" if record.state is WorktreeState.REMOVED:
                 git(self.checkout, "merge", "-q", "--no-edit", record.branch, check=False)
                 git(self.checkout, "branch", "-d", record.branch, check=False)
 
@@ -168,7 +168,7 @@ class Lives(RuleBasedStateMachine):
         for record in all_records(self.state_dir):
             if record.identity not in self.running:
                 left = close(record)
-                if left.worktree.state is State.REMOVED:
+                if left.worktree.state is WorktreeState.REMOVED:
                     delete_record(left.worktree)
         for agent in set(AGENTS) - self.running:
             assert (self.record(agent) is not None) == bool(self.unsaved.get(agent)), agent
@@ -183,7 +183,7 @@ class Lives(RuleBasedStateMachine):
             return
         reachable = set(git(self.checkout, "rev-list", "--all").split())
         for each in all_records(self.state_dir):
-            if os.path.isdir(each.own_git) and each.state is State.READY:
+            if os.path.isdir(each.own_git) and each.state is WorktreeState.READY:
                 told = told_in(each.own_git)
                 ids = [*told.refs.values(), *told.visited, *([told.commit] if told.commit else [])]
                 places = (f"--git-dir={each.own_git}", f"--work-tree={self.checkout}")

@@ -15,7 +15,7 @@ from codex_mcp.relay.frames import (
     Frame,
     Handshake,
     Heartbeat,
-    Kind,
+    RecordKind,
     Reset,
     Resume,
     decode,
@@ -138,4 +138,4 @@ def test_a_changed_frame_is_a_frame_or_refused(frame: Frame, draw: st.DataObject
 
 
 def test_kinds_are_field_numbers() -> None:
-    assert [kind.value for kind in Kind] == [5, 6, 7, 8, 9, 10]
+    assert [kind.value for kind in RecordKind] == [5, 6, 7, 8, 9, 10]

@@ -6,7 +6,19 @@ from typing import Any
 from hypothesis import given
 
 from codex_mcp.relay import frames
-from codex_mcp.relay.frames import VERSION, Ack, Data, Frame, Handshake, Heartbeat, Kind, Reset, Resume, decode, encode
+from codex_mcp.relay.frames import (
+    VERSION,
+    Ack,
+    Data,
+    Frame,
+    Handshake,
+    Heartbeat,
+    RecordKind,
+    Reset,
+    Resume,
+    decode,
+    encode,
+)
 from tests.relay.test_frames import frames as any_frame
 from tests.support.exec.proto_file import message_types
 
@@ -51,5 +63,5 @@ def test_what_protobuf_writes_is_read_and_what_we_write_is_read_by_protobuf(fram
 def test_the_file_has_every_body_and_nothing_else() -> None:
     fields = TYPES["RelayMessageFrame"].DESCRIPTOR.oneofs_by_name["body"].fields
     assert {field.name: field.number for field in fields} == {
-        BODIES[kind]: int(Kind[kind.__name__.upper()]) for kind in BODIES
+        BODIES[kind]: int(RecordKind[kind.__name__.upper()]) for kind in BODIES
     }

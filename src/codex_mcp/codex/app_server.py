@@ -242,9 +242,9 @@ class AppServer:
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         async with self._environments.used(thread.environment if spec.runs_commands else None) as stays:
             stays(thread_id)
-            return await self._started_turn(thread_id, spec, thread)
+            return await self._begin_turn(thread_id, spec, thread)
 
-    async def _started_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> str:
+    async def _begin_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> str:
         try:
             if spec.review is not None:
                 review = requests.ReviewStart(thread_id, spec.review)

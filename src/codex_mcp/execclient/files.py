@@ -147,7 +147,7 @@ class RemoteFiles:
 
     async def read_stream(self, path: str) -> AsyncGenerator[bytes, None]:
         """The content of a file of any size, in blocks. A lost connection closes the handle and ends the stream."""
-        async with self._opened(path, fs.OpenMode.READ) as (connection, handle):
+        async with self._open(path, fs.OpenMode.READ) as (connection, handle):
             pending: deque[PendingCall] = deque()
             offsets = itertools.count(0, BLOCK_BYTES)
             try:
@@ -169,7 +169,7 @@ class RemoteFiles:
         if not self._link.capabilities.file_write_streaming:
             raise NotOffered("cannot write a file in blocks: this exec-server does not support it; use write_file")
         offset = 0
-        async with self._opened(path, fs.OpenMode.REPLACE) as (connection, handle):
+        async with self._open(path, fs.OpenMode.REPLACE) as (connection, handle):
             async for chunk in chunks:
                 for start in range(0, len(chunk), BLOCK_BYTES):
                     piece = chunk[start : start + BLOCK_BYTES]
@@ -184,7 +184,7 @@ class RemoteFiles:
         return self._watches.watch(missing, present)
 
     @contextlib.asynccontextmanager
-    async def _opened(self, path: str, mode: fs.OpenMode) -> AsyncIterator[tuple[Connection, str]]:
+    async def _open(self, path: str, mode: fs.OpenMode) -> AsyncIterator[tuple[Connection, str]]:
         connection = await self._link.current()
         handle = secrets.token_hex(HANDLE_CHARACTERS // 2)
         try:

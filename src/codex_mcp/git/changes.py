@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """As Codex calls the changes of its patches."""
 
     ADD = "add"
@@ -19,23 +19,23 @@ class Kind(StrEnum):
 class Changed(Struct, frozen=True):
     path: bytes
     """Relative to the root of the checkout."""
-    kind: Kind
+    kind: ChangeKind
     added: int | None = None
     removed: int | None = None
     """Lines; None for a binary file, or one that is too long to be counted."""
 
 
-KINDS = {b"A": Kind.ADD, b"D": Kind.DELETE}
+KINDS = {b"A": ChangeKind.ADD, b"D": ChangeKind.DELETE}
 
 
 def read_changes(listed: bytes) -> list[Changed]:
     """The files in the answer of `git diff --raw --numstat -z --no-renames`: all states, then all counts."""
-    kinds: dict[bytes, Kind] = {}
+    kinds: dict[bytes, ChangeKind] = {}
     counts: dict[bytes, tuple[int | None, int | None]] = {}
     words = iter(listed.split(b"\0"))
     for word in words:
         if word.startswith(b":"):
-            kinds[next(words, b"")] = KINDS.get(word.rpartition(b" ")[2][:1], Kind.UPDATE)
+            kinds[next(words, b"")] = KINDS.get(word.rpartition(b" ")[2][:1], ChangeKind.UPDATE)
         elif word.count(b"\t") >= 2:
             added, removed, path = word.split(b"\t", 2)
             counts[path] = _number(added), _number(removed)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import SHORT_ID, position_of
-from codex_mcp.git.changes import Changed, Kind, lines_of, read_changes, read_names
+from codex_mcp.git.changes import Changed, ChangeKind, lines_of, read_changes, read_names
 from codex_mcp.git.comparing import comparing
 from codex_mcp.git.start import StartPoint
 from codex_mcp.git.worktree import HEADS, LISTED_COMMITS, WorkDone
@@ -93,8 +93,8 @@ def _untracked(root: bytes, name: bytes) -> Changed:
     try:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST_COUNTED:
-            return Changed(name, Kind.ADD)
+            return Changed(name, ChangeKind.ADD)
         lines = lines_of(read_beginning(os.fsdecode(path), LONGEST_COUNTED, links=False))
-        return Changed(name, Kind.ADD, lines, None if lines is None else 0)
+        return Changed(name, ChangeKind.ADD, lines, None if lines is None else 0)
     except OSError:
-        return Changed(name, Kind.ADD)
+        return Changed(name, ChangeKind.ADD)

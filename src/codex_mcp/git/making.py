@@ -18,7 +18,7 @@ from codex_mcp.git import records
 from codex_mcp.git.comparing import LONGEST_INDEX, comparing
 from codex_mcp.git.layout import branch_state, branches_of, has_submodules, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
-from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folder_name, free_branch, taken_names
+from codex_mcp.git.worktree import HEADS, PREFIX, Shared, Worktree, WorktreeState, folder_name, free_branch, taken_names
 
 TREE: Final = "tree"
 
@@ -33,7 +33,7 @@ class Made(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class Asked(Struct, frozen=True):
+class WantedWorktree(Struct, frozen=True):
     """A worktree to make: for this agent, from the checkout around this folder, in this state folder."""
 
     codex_id: str
@@ -48,7 +48,7 @@ class Asked(Struct, frozen=True):
         return os.path.join(folder, folder_name(self.identity, self.codex_id))
 
 
-def make(asked: Asked) -> Made:
+def make(asked: WantedWorktree) -> Made:
     """Make a worktree with a branch of its own. If that fails, nothing of it is left. Raises Refused, GitFailed."""
     git = Git(asked.cwd)
     root, subfolder, common = _checkout(git)
@@ -61,7 +61,7 @@ def make(asked: Asked) -> Made:
     worktree = Worktree(
         codex_id=asked.codex_id,
         identity=asked.identity,
-        state=State.MAKING,
+        state=WorktreeState.MAKING,
         checkout=root,
         common=common,
         path=f"{asked.path}/{TREE}",
@@ -124,7 +124,7 @@ def undo(worktree: Worktree) -> None:
     if worktree.is_new:
         records.delete_record(worktree)
     else:
-        records.write_record(replace(worktree, state=State.REMOVED))
+        records.write_record(replace(worktree, state=WorktreeState.REMOVED))
 
 
 def _is_of_another(worktree: Worktree) -> bool:
@@ -156,7 +156,7 @@ def _checkout(git: Git) -> tuple[str, str, str]:
     return root, subfolder, common
 
 
-def _unsuitable(asked: Asked, git: Git, base: str) -> str:
+def _unsuitable(asked: WantedWorktree, git: Git, base: str) -> str:
     """Why an agent in a worktree would not see what its caller sees in the checkout; empty if it would."""
     if not git.succeeds("symbolic-ref", "--quiet", "HEAD"):
         return f"{git.folder} has no branch checked out (a detached HEAD); check out a branch first"
@@ -195,7 +195,7 @@ def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
     if has_submodules(repository(worktree), worktree.tip):  # by the user's repository, whatever its checkout says
         raise _refused(worktree.checkout, SUBMODULES)
     shared = {worktree.branch: Shared(worktree.branch, worktree.tip)}
-    making = replace(worktree, state=State.MAKING, shared=shared, seen=f"{worktree.ref} {worktree.tip}")
+    making = replace(worktree, state=WorktreeState.MAKING, shared=shared, seen=f"{worktree.ref} {worktree.tip}")
     try:
         records.write_record(making)
         if with_branch:
@@ -206,7 +206,7 @@ def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
         _check_out(making)
         if why := enter(making):
             raise GitFailed(f"in branch {making.branch}, {why}; commit a folder in its place, or start a new agent")
-        ready = replace(making, state=State.READY, is_new=False)
+        ready = replace(making, state=WorktreeState.READY, is_new=False)
         records.write_record(ready)
     except (GitFailed, OSError) as exc:
         undo(making)
@@ -222,7 +222,7 @@ def _check_out(worktree: Worktree) -> None:
     copy_regular(f"{worktree.view}/index", f"{worktree.own_git}/index", LONGEST_INDEX)
 
 
-def _users_repository(asked: Asked, common: str) -> str:
+def _users_repository(asked: WantedWorktree, common: str) -> str:
     """The repository whose branches the agent gets: for a folder in another agent's worktree, that of the other."""
     folder = os.path.dirname(asked.path)
     inside = os.path.relpath(os.path.realpath(asked.cwd), folder)

@@ -32,7 +32,7 @@ from codex_mcp.git.layout import (
     write_head,
 )
 from codex_mcp.git.running import Git, GitFailed
-from codex_mcp.git.worktree import HEADS, Shared, State, Worktree, branch_for, numbered, taken_names
+from codex_mcp.git.worktree import HEADS, Shared, Worktree, WorktreeState, branch_for, numbered, taken_names
 
 PATIENCE: Final = 60.0
 """Seconds to pack or unpack what an agent has committed in a turn."""
@@ -68,7 +68,7 @@ class Published(Struct, frozen=True):
 
 def publish(worktree: Worktree) -> Published:
     """Set the branches of the user's repository to what the agent has committed. Raises GitFailed, OSError."""
-    if not worktree.folder or worktree.state is not State.READY or not os.path.isdir(worktree.own_git):
+    if not worktree.folder or worktree.state is not WorktreeState.READY or not os.path.isdir(worktree.own_git):
         return Published(worktree)
     with locked(f"{worktree.server_git}/lock", LOCK_PATIENCE):  # one at a time, in all servers
         return _publish(records.read_record(worktree.record) or worktree)

@@ -21,8 +21,8 @@ from codex_mcp.git.worktree import (
     HEADS,
     Findings,
     Left,
-    State,
     Worktree,
+    WorktreeState,
     free_branch,
     read_status,
     why_kept,
@@ -42,13 +42,13 @@ EARLIER: Final = (
 
 def close(worktree: Worktree) -> Left:
     """Remove a worktree that its agent has left, unless something would be lost. Raises GitFailed, OSError."""
-    if worktree.state is State.REMOVED:
+    if worktree.state is WorktreeState.REMOVED:
         return Left(worktree)
     if not worktree.folder:
         return Left(worktree, EARLIER)
-    if worktree.state is State.MAKING:
+    if worktree.state is WorktreeState.MAKING:
         undo(worktree)
-        return Left(replace(worktree, state=State.REMOVED))
+        return Left(replace(worktree, state=WorktreeState.REMOVED))
     if not os.path.isdir(worktree.common):
         return Left(worktree, f"nothing was looked at: its repository {worktree.common} is gone")
     published = publish(worktree)
@@ -60,8 +60,8 @@ def close(worktree: Worktree) -> Left:
     if why is None:
         why = _remove(worktree)
         if why is None:
-            return Left(replace(worktree, state=State.REMOVED), None, rescued)
-        state = State.REMOVING
+            return Left(replace(worktree, state=WorktreeState.REMOVED), None, rescued)
+        state = WorktreeState.REMOVING
     worktree = replace(worktree, state=state)
     records.write_record(worktree)
     return Left(worktree, why, rescued)
@@ -71,7 +71,7 @@ def open_again(worktree: Worktree) -> Made:
     """The worktree for its agent to go on in: as it is, or made again. Raises Refused, GitFailed, OSError."""
     if not worktree.folder:
         raise Refused(f"the worktree {worktree.path} cannot be used: {EARLIER}. Its branch is {worktree.branch}")
-    if worktree.state is State.READY and os.path.isdir(worktree.path):
+    if worktree.state is WorktreeState.READY and os.path.isdir(worktree.path):
         if not os.path.isdir(worktree.own_git) or not os.path.isdir(worktree.view):
             raise Refused(f"{worktree.path} is no worktree any longer; move {worktree.folder} away, then try again")
         if why := enter(worktree):
@@ -119,14 +119,14 @@ def _standing(worktree: Worktree, told: Told | None) -> str:
 
 def _remove(worktree: Worktree) -> str | None:
     """Remove the folder: first what only the sandbox may read. Returns why not, if that fails."""
-    records.write_record(replace(worktree, state=State.REMOVING))
+    records.write_record(replace(worktree, state=WorktreeState.REMOVING))
     try:
         for path in (worktree.own_git, worktree.path, worktree.folder):
             if os.path.lexists(path):
                 remove_tree(path)
     except OSError as exc:
         return f"files that cannot be removed: {exc.strerror}: {one_line(os.fsdecode(exc.filename or ''))}"
-    records.write_record(replace(worktree, state=State.REMOVED))
+    records.write_record(replace(worktree, state=WorktreeState.REMOVED))
     return None
 
 

@@ -39,7 +39,7 @@ LISTED_COMMITS: Final = 10
 """Commits that a result lists; it always has their number."""
 
 
-class State(StrEnum):
+class WorktreeState(StrEnum):
     MAKING = "making"
     READY = "ready"
     REMOVING = "removing"
@@ -57,7 +57,7 @@ class Shared(Struct, frozen=True):
 class Worktree(Struct, frozen=True, kw_only=True):
     codex_id: str
     identity: str
-    state: State
+    state: WorktreeState
     checkout: str
     """The root of the checkout that it was made from."""
     common: str
@@ -122,9 +122,9 @@ class Findings(Struct, frozen=True):
     """Why the agent's commits are not all in the user's repository."""
 
 
-def why_kept(found: Findings, state: State) -> str | None:
+def why_kept(found: Findings, state: WorktreeState) -> str | None:
     """Why a worktree must not be removed; None if nothing would be lost."""
-    deleted = 0 if state is State.REMOVING else found.deleted  # our own removal has begun to delete them
+    deleted = 0 if state is WorktreeState.REMOVING else found.deleted  # our own removal has begun to delete them
     if not found.has_folder:
         return None
     if found.changed or deleted:

@@ -39,7 +39,7 @@ FIXED32: Final = 5
 LONGEST_VARINT: Final = 10
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """What a frame is for: the field number of its body."""
 
     DATA = 5
@@ -50,12 +50,12 @@ class Kind(IntEnum):
     HANDSHAKE = 10
 
 
-KINDS: Final = {int(kind): kind for kind in Kind}
+KINDS: Final = {int(kind): kind for kind in RecordKind}
 
 
 class Header(Struct, frozen=True):
     stream_id: str
-    kind: Kind
+    kind: RecordKind
     raw: bytes
     """The whole frame."""
     start: int
@@ -145,15 +145,15 @@ def decode(data: bytes) -> Frame:
 def read_body(header: Header) -> Body:
     """Raises RelayError."""
     match header.kind:
-        case Kind.DATA:
+        case RecordKind.DATA:
             return _data(header.body)
-        case Kind.ACK:
+        case RecordKind.ACK:
             return Ack()
-        case Kind.RESUME:
+        case RecordKind.RESUME:
             return Resume(_first_number(header.body))
-        case Kind.RESET:
+        case RecordKind.RESET:
             return Reset(_text(_needed(header.body, "reason")))
-        case Kind.HEARTBEAT:
+        case RecordKind.HEARTBEAT:
             return Heartbeat()
         case _:
             return Handshake(_needed(header.body, "payload"))
@@ -163,19 +163,19 @@ def encode(frame: Frame) -> bytes:
     payload = b""
     match frame.body:
         case Data(seq, payload, index, count):
-            kind = Kind.DATA
+            kind = RecordKind.DATA
             head = _number(0x08, seq) + _number(0x10, index) + _number(0x18, count) + _head(4, len(payload))
         case Resume(next_seq):
-            kind, head = Kind.RESUME, _number(0x08, next_seq)
+            kind, head = RecordKind.RESUME, _number(0x08, next_seq)
         case Reset(reason):
             payload = reason.encode()
-            kind, head = Kind.RESET, _head(1, len(payload))
+            kind, head = RecordKind.RESET, _head(1, len(payload))
         case Handshake(payload):
-            kind, head = Kind.HANDSHAKE, _head(1, len(payload))
+            kind, head = RecordKind.HANDSHAKE, _head(1, len(payload))
         case Ack():
-            kind, head = Kind.ACK, b""
+            kind, head = RecordKind.ACK, b""
         case _:
-            kind, head = Kind.HEARTBEAT, b""
+            kind, head = RecordKind.HEARTBEAT, b""
     stream_id = frame.stream_id.encode()
     acknowledged = _number(0x18, frame.ack) + _number(0x20, frame.ack_bits)
     start = b"\x08\x01" + _head(2, len(stream_id)) + stream_id + acknowledged

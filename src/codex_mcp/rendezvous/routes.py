@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.relay.frames import Frame, Header, Kind, Reset, encode, read_header
+from codex_mcp.relay.frames import Frame, Header, RecordKind, Reset, encode, read_header
 from codex_mcp.transports.budgets import Budget, Rank, Use
 
 Socket: TypeAlias = int
@@ -147,10 +147,10 @@ class Routes:
             resets = self._make_room(harness, header)
             stream = self._attached(socket, harness, header)
         if isinstance(stream, str):
-            return [] if header.kind is Kind.RESET else [Outgoing(socket, _reset(header.stream_id, stream))]
+            return [] if header.kind is RecordKind.RESET else [Outgoing(socket, _reset(header.stream_id, stream))]
         _note_harness(stream, header)
         executor = self._executors.get(stream.registration_id)
-        if header.kind is Kind.RESET:
+        if header.kind is RecordKind.RESET:
             self._forget(stream)
         return resets if executor is None else [*resets, Outgoing(executor, frame)]
 
@@ -160,13 +160,13 @@ class Routes:
         stream = self._streams.get(registration_id, {}).get(header.stream_id)
         if stream is None:
             return self._unknown_from_executor(registration_id, header, now)
-        is_refused = header.kind is Kind.RESET and not stream.is_answered
+        is_refused = header.kind is RecordKind.RESET and not stream.is_answered
         if not stream.is_answered and stream.harness is not None:
             stream.held_until = None
         stream.is_answered = True
-        if header.ack or header.kind in (Kind.ACK, Kind.RESUME):
+        if header.ack or header.kind in (RecordKind.ACK, RecordKind.RESUME):
             stream.executor_acknowledges = True
-        if header.kind is Kind.RESET:
+        if header.kind is RecordKind.RESET:
             self._forget(stream)
         if stream.harness is None:
             return []
@@ -176,10 +176,10 @@ class Routes:
 
     def _unknown_from_executor(self, registration_id: str, header: Header, now: float) -> list[Outgoing]:
         executor = self._executors.get(registration_id)
-        if executor is None or header.kind is Kind.RESET:
+        if executor is None or header.kind is RecordKind.RESET:
             return []
         streams = self._streams[registration_id]
-        if header.kind is not Kind.RESUME or len(streams) >= MAX_STREAMS:
+        if header.kind is not RecordKind.RESUME or len(streams) >= MAX_STREAMS:
             return [Outgoing(executor, _reset(header.stream_id, UNKNOWN))]
         streams[header.stream_id] = _Stream(
             header.stream_id, registration_id, None, None, executor_acknowledges=True, held_until=now + HELD
@@ -202,7 +202,7 @@ class Routes:
     def _make_room(self, harness: _Harness, header: Header) -> list[Outgoing]:
         """End a stream if all are taken and this harness, or rather its principal, has fewer than others."""
         streams = self._streams.get(harness.registration_id, {})
-        is_new = header.stream_id not in streams and header.kind in (Kind.RESUME, Kind.HANDSHAKE)
+        is_new = header.stream_id not in streams and header.kind in (RecordKind.RESUME, RecordKind.HANDSHAKE)
         if len(streams) < MAX_STREAMS or not is_new or len(harness.streams) >= MAX_SOCKET_STREAMS:
             return []
         budget: Budget[str] = Budget(MAX_STREAMS)
@@ -219,7 +219,7 @@ class Routes:
         streams = self._streams.get(harness.registration_id, {})
         stream = streams.get(header.stream_id)
         if stream is not None:
-            if stream.owner is None and header.kind is Kind.RESUME:
+            if stream.owner is None and header.kind is RecordKind.RESUME:
                 stream.owner = harness.owner
             if stream.owner != harness.owner:
                 return UNKNOWN
@@ -228,7 +228,7 @@ class Routes:
             stream.harness = socket
             if harness.registration_id in self._executors:
                 stream.held_until = None
-        elif header.kind not in (Kind.RESUME, Kind.HANDSHAKE):
+        elif header.kind not in (RecordKind.RESUME, RecordKind.HANDSHAKE):
             return UNKNOWN
         elif harness.registration_id not in self._executors:
             return NOT_REACHABLE
@@ -264,8 +264,8 @@ def _can_wait(stream: _Stream) -> bool:
 
 def _note_harness(stream: _Stream, header: Header) -> None:
     """Codex's harness sends one `resume`, before its handshake, and never acknowledges."""
-    stream.resumes += header.kind is Kind.RESUME
-    if header.ack or header.kind is Kind.ACK or stream.resumes > 1:
+    stream.resumes += header.kind is RecordKind.RESUME
+    if header.ack or header.kind is RecordKind.ACK or stream.resumes > 1:
         stream.harness_acknowledges = True
 
 

@@ -14,10 +14,10 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.git.making import Asked, Made, make, undo
+from codex_mcp.git.making import Made, WantedWorktree, make, undo
 from codex_mcp.git.records import read_record
 from codex_mcp.git.removing import close, open_again
-from codex_mcp.git.worktree import Left, State, places
+from codex_mcp.git.worktree import Left, WorktreeState, places
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.roster import Member
 
@@ -42,7 +42,7 @@ class Workplaces:
         agent, cwd = member.agent, spec.cwd or member.agent.cwd
         if spec.is_remote:
             raise Refused("cannot make a worktree: the agent's commands run on an exec-server; leave out `worktree`")
-        asked = Asked(agent.codex_id, agent.identity, cwd, self._state_dir)
+        asked = WantedWorktree(agent.codex_id, agent.identity, cwd, self._state_dir)
         member.change(worktree=asked.path)  # before it is made, so that `undo` finds what is left of it
         made = await _to_the_end(make, asked)
         self._placed(member, made)
@@ -81,7 +81,7 @@ class Workplaces:
         worktree = None if agent.worktree is None else await in_thread(read_record, agent.worktree)
         if worktree is None:
             return None
-        if others and worktree.state is State.READY:
+        if others and worktree.state is WorktreeState.READY:
             return Left(worktree, f"other agents in it: {', '.join(others)}")
         try:
             return await _to_the_end(close, worktree)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.mail.delivery.envelope import EnvelopeLimits
-from codex_mcp.mail.delivery.handover import Batch, Handover
+from codex_mcp.mail.delivery.handover import Handover, MailBatch
 from codex_mcp.mail.message import Outgoing
 from codex_mcp.mail.store import MailStore
 from tests.support.mail.fixtures import inbox_bytes
@@ -21,13 +21,13 @@ async def send(store: MailStore, *texts: str) -> None:
         await store.send(ALICE, BOB, Outgoing(text=text))
 
 
-async def batch_of(store: MailStore, handover: Handover) -> Batch:
+async def batch_of(store: MailStore, handover: Handover) -> MailBatch:
     batch = await handover.next_batch(BOB, (await store.read(BOB)).messages)
     assert batch is not None
     return batch
 
 
-def texts(batch: Batch) -> list[str]:
+def texts(batch: MailBatch) -> list[str]:
     return [message.text for message in batch.messages]
 
 

@@ -9,13 +9,13 @@ from codex_mcp.mail.delivery.loop_protection import (
     Budget,
     Choice,
     MailTurn,
+    MailVerdict,
     Traffic,
-    Verdict,
     choose,
     free_at,
     is_notice_due,
+    mail_turn_of,
     next_hops,
-    turn_of,
     verdict,
 )
 from codex_mcp.mail.message import IdKind, Message
@@ -39,19 +39,19 @@ def test_every_answer_to_mail_has_one_hop_more() -> None:
 
 
 def test_mail_that_came_too_far_begins_no_turn() -> None:
-    assert verdict((), turn(0, A, B), 3, BUDGET) is Verdict.ALLOWED
-    assert verdict((), turn(0, A, B), 4, BUDGET) is Verdict.TOO_MANY_HOPS
+    assert verdict((), turn(0, A, B), 3, BUDGET) is MailVerdict.ALLOWED
+    assert verdict((), turn(0, A, B), 4, BUDGET) is MailVerdict.TOO_MANY_HOPS
 
 
 def test_two_agents_that_answer_each_other_stop() -> None:
     traffic: Traffic = ()
     for number in range(3):
         now = turn(number, (A, B)[number % 2], (B, A)[number % 2])
-        assert verdict(traffic, now, 0, BUDGET) is Verdict.ALLOWED
+        assert verdict(traffic, now, 0, BUDGET) is MailVerdict.ALLOWED
         traffic = (*traffic, now)
-    assert verdict(traffic, turn(3, B, A), 0, BUDGET) is Verdict.PAIR_EXHAUSTED
-    assert verdict(traffic, turn(3, B, C), 0, BUDGET) is Verdict.ALLOWED
-    assert verdict(traffic, turn(3, B, C, A), 0, BUDGET) is Verdict.PAIR_EXHAUSTED
+    assert verdict(traffic, turn(3, B, A), 0, BUDGET) is MailVerdict.PAIR_EXHAUSTED
+    assert verdict(traffic, turn(3, B, C), 0, BUDGET) is MailVerdict.ALLOWED
+    assert verdict(traffic, turn(3, B, C, A), 0, BUDGET) is MailVerdict.PAIR_EXHAUSTED
     assert free_at(traffic, turn(3, B, A), BUDGET) == 100
     assert free_at(traffic, turn(3, B, C), BUDGET) == 3
 
@@ -60,8 +60,8 @@ def test_an_agent_that_gets_mail_from_many_stops() -> None:
     traffic: Traffic = ()
     for number in range(5):
         traffic = (*traffic, turn(number, A, Address(f"s{number}", "beta")))
-    assert verdict(traffic, turn(5, A, C), 0, BUDGET) is Verdict.AGENT_EXHAUSTED
-    assert verdict(traffic, turn(101, A, C), 0, BUDGET) is Verdict.ALLOWED
+    assert verdict(traffic, turn(5, A, C), 0, BUDGET) is MailVerdict.AGENT_EXHAUSTED
+    assert verdict(traffic, turn(101, A, C), 0, BUDGET) is MailVerdict.ALLOWED
 
 
 TURNS = st.lists(
@@ -79,7 +79,7 @@ def test_no_window_has_more_turns_than_the_budget(asked: list[tuple[float, Addre
     for at, agent, senders in sorted(asked, key=lambda one: one[0]):
         now = MailTurn(at, agent, senders)
         free = free_at(traffic, now, BUDGET)
-        assert (free == at) is (verdict(traffic, now, 0, BUDGET) is Verdict.ALLOWED)
+        assert (free == at) is (verdict(traffic, now, 0, BUDGET) is MailVerdict.ALLOWED)
         if free == at:
             traffic = (*traffic, now)
         for who in (A, B, C):
@@ -89,8 +89,8 @@ def test_no_window_has_more_turns_than_the_budget(asked: list[tuple[float, Addre
 
 def test_turns_of_a_clock_that_was_set_back_do_not_count() -> None:
     traffic = tuple(turn(1000 + number, A, B) for number in range(5))
-    assert verdict(traffic, turn(1010, A, B), 0, BUDGET) is Verdict.AGENT_EXHAUSTED
-    assert verdict(traffic, turn(10, A, B), 0, BUDGET) is Verdict.ALLOWED
+    assert verdict(traffic, turn(1010, A, B), 0, BUDGET) is MailVerdict.AGENT_EXHAUSTED
+    assert verdict(traffic, turn(10, A, B), 0, BUDGET) is MailVerdict.ALLOWED
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
@@ -115,7 +115,7 @@ def after(turns: int, sender: str = "dev") -> Traffic:
     """The traffic after this many turns, one each second."""
     traffic: Traffic = ()
     for at in range(turns):
-        traffic = (*traffic, turn_of(ARCH, [message("x", sender)], at))
+        traffic = (*traffic, mail_turn_of(ARCH, [message("x", sender)], at))
     return traffic
 
 
@@ -140,15 +140,15 @@ def test_idle_notices_are_collapsed_and_begin_no_turn() -> None:
 
 def test_mail_that_has_gone_on_for_too_long_is_held_for_ever() -> None:
     unread = [message("1", hops=3), message("2", hops=4)]
-    assert choose(ARCH, unread, (), FEW, 0) == Choice(chosen=frozenset("1"), held={"2": Verdict.TOO_MANY_HOPS})
+    assert choose(ARCH, unread, (), FEW, 0) == Choice(chosen=frozenset("1"), held={"2": MailVerdict.TOO_MANY_HOPS})
 
 
 def test_two_that_write_too_often_wait_and_others_do_not() -> None:
     unread = [message("1"), message("2", "qa")]
     assert choose(ARCH, unread, after(2), FEW, 10) == Choice(
-        chosen=frozenset("2"), held={"1": Verdict.PAIR_EXHAUSTED}, free_at=100
+        chosen=frozenset("2"), held={"1": MailVerdict.PAIR_EXHAUSTED}, free_at=100
     )
     assert choose(ARCH, unread, after(3), FEW, 10) == Choice(
-        held={"1": Verdict.AGENT_EXHAUSTED, "2": Verdict.AGENT_EXHAUSTED}, free_at=100
+        held={"1": MailVerdict.AGENT_EXHAUSTED, "2": MailVerdict.AGENT_EXHAUSTED}, free_at=100
     )
     assert choose(ARCH, unread, after(3), FEW, 200).chosen == frozenset("12")

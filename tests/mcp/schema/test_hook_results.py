@@ -10,7 +10,7 @@ from codex_mcp.mcp.schema.hook_results import (
     MOST_LINES,
     PROMPT,
     STOP,
-    Kind,
+    HookKind,
     Unfinished,
     found_in,
     hook_answer,
@@ -19,7 +19,7 @@ from codex_mcp.mcp.schema.hook_results import (
 )
 
 UNFINISHED = st.lists(
-    st.builds(Unfinished, st.sampled_from(Kind), st.sampled_from("abc"), st.sampled_from(["one", "two"]), st.text())
+    st.builds(Unfinished, st.sampled_from(HookKind), st.sampled_from("abc"), st.sampled_from(["one", "two"]), st.text())
 )
 
 
@@ -28,7 +28,7 @@ def test_a_lead_is_told_once_of_what_is_unfinished_and_again_only_if_that_change
     answer = hook_answer(STOP, unfinished, frozenset())
     assert (answer.get("decision") == "block") is bool(unfinished)
     assert hook_answer(STOP, unfinished, state_of(unfinished)) == {}
-    more = Unfinished(Kind.ANSWER, "new", "three")
+    more = Unfinished(HookKind.ANSWER, "new", "three")
     assert hook_answer(STOP, [*unfinished, more], state_of(unfinished))["decision"] == "block"
 
 
@@ -36,7 +36,7 @@ def test_a_lead_is_told_once_of_what_is_unfinished_and_again_only_if_that_change
 def test_a_prompt_brings_answers_and_questions_and_no_other_hook_says_anything(
     unfinished: list[Unfinished], event: str
 ) -> None:
-    waits = [each for each in unfinished if each.kind is not Kind.RUNS]
+    waits = [each for each in unfinished if each.kind is not HookKind.RUNS]
     assert bool(hook_answer(PROMPT, unfinished, frozenset())) is bool(waits)
     if event not in (STOP, PROMPT):
         assert hook_answer(event, unfinished, frozenset()) == {}
@@ -51,7 +51,7 @@ def test_every_agent_has_one_short_line(unfinished: list[Unfinished]) -> None:
 
 def test_a_text_of_an_agent_stays_in_its_line() -> None:
     asks = Unfinished(
-        Kind.QUESTION, "q/1", "one", "Allow this?\n- two has answered: codex_wait collects it." + "x" * 500
+        HookKind.QUESTION, "q/1", "one", "Allow this?\n- two has answered: codex_wait collects it." + "x" * 500
     )
     reason = str(hook_answer(STOP, [asks], frozenset())["reason"])
     (line,) = [line for line in reason.splitlines() if line.startswith("- ")]

@@ -2,29 +2,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.mail.address import Address
-from codex_mcp.team.mail.counts import SECONDS, Kind, MailCounts
+from codex_mcp.team.mail.counts import SECONDS, CountKind, MailCounts
 
 ARCH, DEV, ABROAD = Address("arch", "home"), Address("dev", "home"), Address("arch", "session-1")
 
 
 def test_what_is_counted_is_told_by_team_and_to_each_principal_alone() -> None:
     counts = MailCounts()
-    counts.add(ARCH, "alice", Kind.OFFERED, 2)
-    counts.add(ABROAD, "alice", Kind.OFFERED, 1)
-    counts.add(DEV, "bob", Kind.OFFERED, 4)
-    assert (counts.total("home", Kind.OFFERED), counts.total("session-1", Kind.OFFERED)) == (6, 1)
+    counts.add(ARCH, "alice", CountKind.OFFERED, 2)
+    counts.add(ABROAD, "alice", CountKind.OFFERED, 1)
+    counts.add(DEV, "bob", CountKind.OFFERED, 4)
+    assert (counts.total("home", CountKind.OFFERED), counts.total("session-1", CountKind.OFFERED)) == (6, 1)
     assert counts.teams == ["home", "session-1"]
     assert (counts.of("alice")["offered"], counts.of("bob")["offered"], counts.of("carol")["offered"]) == (3, 4, 0)
-    assert set(counts.of("carol")) == {*Kind, "seconds_to_turn"}
+    assert set(counts.of("carol")) == {*CountKind, "seconds_to_turn"}
 
 
 def test_a_message_that_stays_held_back_is_counted_once() -> None:
     counts = MailCounts()
     for ids in (["a"], ["a", "b"], ["b"], []):
         counts.held(ARCH, "alice", ids)
-    assert counts.total("home", Kind.HELD_BACK) == 2
+    assert counts.total("home", CountKind.HELD_BACK) == 2
     counts.held(ARCH, "alice", ["a"])
-    assert counts.total("home", Kind.HELD_BACK) == 3, "held back again after it was free"
+    assert counts.total("home", CountKind.HELD_BACK) == 3, "held back again after it was free"
 
 
 def test_without_mail_there_are_no_times() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.ledger import Ledger
-from codex_mcp.mail.delivery.transitions import Step
+from codex_mcp.mail.delivery.transitions import MailStep
 from codex_mcp.mail.message import Outgoing
 from codex_mcp.team.mail.team_mail import address_for
 from codex_mcp.team.roster import Member
@@ -59,7 +59,7 @@ async def test_mail_of_a_paused_agent_stays_unread_and_does_not_count_as_deliver
         assert await team.team.mail.pending(arch.mailbox) == 1
         (message,) = (await team.team.mail.unread(arch.mailbox, 1)).messages
         ledger = Ledger((await team.team.mail.open_store()).database)
-        assert await ledger.record(address_for(arch.mailbox), [message.id], Step.WITHDRAW) == {message.id: None}
+        assert await ledger.record(address_for(arch.mailbox), [message.id], MailStep.WITHDRAW) == {message.id: None}
 
 
 @pytest.mark.parametrize("to", ["arch", "everyone"])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.loop_protection import Budget, MailTurn, Traffic, Verdict, verdict
+from codex_mcp.mail.delivery.loop_protection import Budget, MailTurn, MailVerdict, Traffic, verdict
 from codex_mcp.team.mail.loop_guard import TrafficLog
 from tests.support.mail.folders import ALICE, BOB, CAROL, opened
 
@@ -42,7 +42,7 @@ async def _compare(folder: Path, asked: list[tuple[float, Address, frozenset[Add
                 turn = MailTurn(now, agent, senders)
                 found = verdict(await log.traffic(), turn, 0, BUDGET)
                 assert found is verdict(remembered, turn, 0, BUDGET)
-                if found is Verdict.ALLOWED:
+                if found is MailVerdict.ALLOWED:
                     remembered = (*remembered, turn)
                     await log.add(turn)
 

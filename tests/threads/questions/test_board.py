@@ -19,7 +19,7 @@ from codex_mcp.threads.questions.board import (
     digest_of,
     expired,
     receipt_of,
-    turn_of,
+    turn_name_of,
     verdict_on,
 )
 from codex_mcp.threads.questions.decisions import Approved, Denied, Scope
@@ -156,7 +156,7 @@ def test_the_digest_is_of_what_is_asked_and_not_of_its_id() -> None:
 
 
 def test_an_id_names_its_turn() -> None:
-    assert turn_of("0a1b/question-3") == "0a1b"
+    assert turn_name_of("0a1b/question-3") == "0a1b"
 
 
 def test_each_end_is_a_sentence() -> None:

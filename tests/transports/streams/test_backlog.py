@@ -27,7 +27,7 @@ def test_nobody_waits_for_readers_that_are_not_far_behind() -> None:
         live = stream(backlog)
         for _ in range(4):
             live.put(SOME)
-        await backlog.worked_off()
+        await backlog.work_off()
         assert clock.now == began
 
     run_with_clock(test)
@@ -39,7 +39,7 @@ def test_the_core_waits_until_a_reader_has_taken_half() -> None:
         live = stream(backlog)
         for _ in range(6):
             live.put(SOME)
-        waiting = tasks.spawn(backlog.worked_off(), name="core")
+        waiting = tasks.spawn(backlog.work_off(), name="core")
         done = []
         number = 0
         for _ in range(4):
@@ -58,13 +58,13 @@ def test_a_reader_that_takes_nothing_is_not_waited_for_any_longer() -> None:
         live = stream(backlog)
         for _ in range(6):
             live.put(SOME)
-        waiting = tasks.spawn(backlog.worked_off(), name="core")
+        waiting = tasks.spawn(backlog.work_off(), name="core")
         await clock.advance(LAG - 0.25)
         assert not waiting.done()
         await clock.advance(0.5)
         assert waiting.done()
         live.put(SOME)
-        await backlog.worked_off()  # it lags: no clock has to move
+        await backlog.work_off()  # it lags: no clock has to move
 
     run_with_clock(test)
 
@@ -77,7 +77,7 @@ def test_one_that_reads_too_slowly_is_waited_for_until_the_budget_is_spent() -> 
         live.put(SOME)
         for _ in range(7):
             live.put(SOME)
-        waiting = tasks.spawn(backlog.worked_off(), name="core")
+        waiting = tasks.spawn(backlog.work_off(), name="core")
         while not waiting.done():
             live.put(b"and it gets no less" + SOME)
             number = (await live.take(number)).last

@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_mcp.cli.clients.everywhere.entry import Entry
 from codex_mcp.cli.clients.known import CLIENTS, Scope
-from codex_mcp.cli.clients.recognition.servers import Buried, Kind, Old, Ours
+from codex_mcp.cli.clients.recognition.servers import Buried, Old, Ours, ServerKind
 from codex_mcp.cli.doctor.facts import Clients, Finding, Group, Level
 
 SHORT_TIMEOUT: Final = 300.0
@@ -76,7 +76,7 @@ def _old(entry: Entry, starts: Old | Buried, clients: Clients) -> Finding:
     if entry.is_of_plugin:
         by_hand = "update or disable the plugin"
     fix = by_hand if through or entry.is_of_plugin else f"run `codex-mcp migrate`, or {by_hand}"
-    if starts.kind is not Kind.CODEX:
+    if starts.kind is not ServerKind.CODEX:
         text = f"{where} the {starts.kind} that codex-mcp replaces{through}"
         return Finding("clients.old-server", Group.CLIENTS, Level.WARNING, text, fix)
     where = f"{where} `codex mcp-server`{through}"

@@ -59,38 +59,38 @@ def check(arguments: argparse.Namespace, settings: TeamSettings) -> int:
 
 
 def migrate(_: argparse.Namespace, settings: TeamSettings) -> int:
-    async def opened_once() -> None:
+    async def open_once() -> None:
         async with _open(settings):
             pass
 
-    asyncio.run(opened_once())
+    asyncio.run(open_once())
     seen = asyncio.run(check_state(settings.state, settings.state_dir))
     print_text(f"{seen.address} has tables of version {seen.version}")
     return 0
 
 
 def export(arguments: argparse.Namespace, settings: TeamSettings) -> int:
-    async def written(file: BinaryIO) -> int:
+    async def write_dump(file: BinaryIO) -> int:
         async with _open(settings) as store:
             return await write_rows(store, file)
 
     if arguments.file == STREAM:
-        asyncio.run(written(sys.stdout.buffer))
+        asyncio.run(write_dump(sys.stdout.buffer))
         return 0
     with _new_file(arguments.file) as file:
-        count = asyncio.run(written(file))
+        count = asyncio.run(write_dump(file))
     print_text(f"{count} rows of {database_address(settings.state, settings.state_dir)} written to {arguments.file}")
     return 0
 
 
 def import_(arguments: argparse.Namespace, settings: TeamSettings) -> int:
-    async def filled(file: BinaryIO) -> int:
+    async def fill_store(file: BinaryIO) -> int:
         async with _open(settings) as store:
             return await read_rows(store, file)
 
     with _given(arguments.file) as file:
         try:
-            count = asyncio.run(filled(file))
+            count = asyncio.run(fill_store(file))
         except NotAState as exc:
             raise Refused(f"cannot import {arguments.file}: {exc}") from exc
     print_text(f"{count} rows of {arguments.file} are in {database_address(settings.state, settings.state_dir)}")

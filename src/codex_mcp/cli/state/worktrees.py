@@ -7,14 +7,14 @@ from collections.abc import Container, Sequence
 from codex_mcp.base.errors import Explained
 from codex_mcp.git.records import all_records, delete_record
 from codex_mcp.git.removing import close, inspect
-from codex_mcp.git.worktree import Left, State, Worktree, why_kept
+from codex_mcp.git.worktree import Left, Worktree, WorktreeState, why_kept
 from codex_mcp.state.contract import Fenced, OwnedBy, Store
 
 
 def left_behind(folder: str, running: Container[str]) -> list[Worktree]:
     """The worktrees whose agents are not `running`, by codex_id, and that are not removed yet."""
     records = all_records(folder)
-    return [each for each in records if each.codex_id not in running and each.state is not State.REMOVED]
+    return [each for each in records if each.codex_id not in running and each.state is not WorktreeState.REMOVED]
 
 
 def entries(worktrees: Sequence[Worktree]) -> list[dict[str, object]]:
@@ -61,5 +61,5 @@ async def remove_clean(store: Store, worktrees: Sequence[Worktree]) -> list[Left
 def forget(folder: str, agents: Container[str]) -> None:
     """Delete the records of removed worktrees whose agents are not among these: they cannot be resumed any more."""
     for record in all_records(folder):
-        if record.codex_id not in agents and record.state is State.REMOVED:
+        if record.codex_id not in agents and record.state is WorktreeState.REMOVED:
             delete_record(record)

@@ -84,7 +84,7 @@ class ConversationHistory:
         try:
             await self._change(thread_id, params.overrides)
             thread = await self._threads.find(thread_id, caller.principal, shared=caller.sees_history)
-            said = await self._said(thread_id)
+            said = await self._read_said(thread_id)
         except ThreadNotFound as exc:
             raise missing from exc
         except (CoreError, Refused) as exc:
@@ -112,7 +112,7 @@ class ConversationHistory:
         spec = self._conversations.spec_of(overrides)
         await self._threads.change(thread_id, replace(spec, cwd=spec.cwd if overrides.cwd is not None else None))
 
-    async def _said(self, thread_id: str) -> list[dict[str, object]] | None:
+    async def _read_said(self, thread_id: str) -> list[dict[str, object]] | None:
         core = await self._threads.supervisor.core()
         try:
             return initial_messages(

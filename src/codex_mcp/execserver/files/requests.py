@@ -35,9 +35,9 @@ class Files:
         size = _size_of(asked.path)
         is_large = size > QUICK_BYTES
         answer = self.answer(asked, writes=False, is_slow=is_large)
-        return self._held(answer, size) if is_large and inspect.iscoroutine(answer) else answer
+        return self._hold(answer, size) if is_large and inspect.iscoroutine(answer) else answer
 
-    async def _held(self, work: Coroutine[Any, Any, object], size: int) -> HeldAnswer:
+    async def _hold(self, work: Coroutine[Any, Any, object], size: int) -> HeldAnswer:
         with closing(work):
             await self._budget.take(size)
             try:

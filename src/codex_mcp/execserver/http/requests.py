@@ -150,7 +150,7 @@ class Exchange:
 async def _request(hop: Hop, policy: RedirectPolicy) -> Exchange:
     """Send the request and follow redirects; return when the head of the response has arrived."""
     for _ in range(MAX_HOPS + 1):
-        async with _sent(hop) as exchange:
+        async with _send(hop) as exchange:
             await exchange.head()
             location = exchange.parser.header("location")
             if policy is RedirectPolicy.STOP or location is None:
@@ -164,7 +164,7 @@ async def _request(hop: Hop, policy: RedirectPolicy) -> Exchange:
 
 
 @asynccontextmanager
-async def _sent(hop: Hop) -> AsyncIterator[Exchange]:
+async def _send(hop: Hop) -> AsyncIterator[Exchange]:
     """A sent request; on an error, its connection is closed."""
     async with asyncio.timeout(CONNECT_SECONDS):
         tls = ssl.create_default_context() if hop.url.scheme == "https" else None

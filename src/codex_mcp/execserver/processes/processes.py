@@ -118,7 +118,7 @@ class Processes:
             text = "cannot write to process stdin: the process does not read it; try again later"
             raise internal_error(text) from None
         _remember(seen, asked.write_id)
-        return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED) if room is None else _written_later(room)
+        return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED) if room is None else _wait_for_room(room)
 
     def signal(self, asked: protocol.SignalProcess) -> protocol.Empty:
         process = self._processes.get(asked.process_id)
@@ -270,6 +270,6 @@ def _remember(seen: OrderedDict[str, None], write_id: str | None) -> None:
         seen.popitem(last=False)
 
 
-async def _written_later(room: asyncio.Future[None]) -> protocol.ProcessWritten:
+async def _wait_for_room(room: asyncio.Future[None]) -> protocol.ProcessWritten:
     await room
     return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED)

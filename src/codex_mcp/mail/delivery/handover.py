@@ -16,7 +16,7 @@ from msgspec import Struct
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.envelope import EnvelopeLimits, chosen, envelope
 from codex_mcp.mail.delivery.ledger import Ledger
-from codex_mcp.mail.delivery.transitions import Step, is_deliverable, is_redelivery
+from codex_mcp.mail.delivery.transitions import MailStep, is_deliverable, is_redelivery
 from codex_mcp.mail.message import IdKind, Message, urgent_first
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Wanted = Callable[[Message], bool]
 
 
-class Batch(Struct, frozen=True):
+class MailBatch(Struct, frozen=True):
     """Mail for one turn: the text for the prompt, and the messages in it."""
 
     to: Address
@@ -41,12 +41,14 @@ class Handover:
         self._limits = limits
         self._tidied: set[Address] = set()
 
-    async def next_batch(self, to: Address, inbox: Sequence[Message], wanted: Wanted = lambda _: True) -> Batch | None:
+    async def next_batch(
+        self, to: Address, inbox: Sequence[Message], wanted: Wanted = lambda _: True
+    ) -> MailBatch | None:
         """The next of the messages in an agent's inbox, recorded as offered; None if there are none."""
         await self._tidy(to, inbox)
         unread = urgent_first(each for each in inbox if not each.is_read and wanted(each))
         while first := chosen(unread, self._limits):
-            before = await self._ledger.record(to, [message.id for message in first], Step.OFFER)
+            before = await self._ledger.record(to, [message.id for message in first], MailStep.OFFER)
             fresh = [message for message in first if is_deliverable(before[message.id])]
             # Delivered, but a program without locks has undone the mark in the inbox.
             await self._mark_again(to, [message.id for message in first if message not in fresh])
@@ -56,24 +58,24 @@ class Handover:
                 waiting = [*fresh, *rest]
                 limits = EnvelopeLimits(len(fresh), self._limits.characters)
                 text = envelope(to, waiting, again, secrets.token_hex(16), limits).text
-                return Batch(to, text, tuple(fresh), again)
+                return MailBatch(to, text, tuple(fresh), again)
             unread = rest
         return None
 
-    async def turn_started(self, batch: Batch, *, steered: bool = False) -> None:
+    async def turn_started(self, batch: MailBatch, *, steered: bool = False) -> None:
         """The core has confirmed the turn, or that the mail was added to one: it is marked as read."""
         ids = [message.id for message in batch.messages]
-        await self._ledger.record(batch.to, ids, Step.START, steered=steered)
+        await self._ledger.record(batch.to, ids, MailStep.START, steered=steered)
         await self._store.mark(batch.to, ids)
-        await self._ledger.record(batch.to, ids, Step.FINISH)
+        await self._ledger.record(batch.to, ids, MailStep.FINISH)
         # Such an id may pass to another message when one is removed, so the mark in the inbox must do.
         derived = [message.id for message in batch.messages if message.id_kind is IdKind.DERIVED]
         if derived:
             await self._ledger.forget(batch.to, derived)
 
-    async def turn_refused(self, batch: Batch) -> None:
+    async def turn_refused(self, batch: MailBatch) -> None:
         """The core did not take the prompt: the mail stays for the next turn."""
-        await self._ledger.record(batch.to, [message.id for message in batch.messages], Step.WITHDRAW)
+        await self._ledger.record(batch.to, [message.id for message in batch.messages], MailStep.WITHDRAW)
 
     async def _tidy(self, to: Address, inbox: Sequence[Message]) -> None:
         """Forget what is no longer in the inbox, before its first delivery."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.transitions import STEERED, Delivery, Progress, Stage, Step, after
+from codex_mcp.mail.delivery.transitions import STEERED, MailDelivery, MailProgress, MailStep, Stage, after
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,22 +22,22 @@ class Ledger:
         self._database = database
 
     async def record(
-        self, address: Address, ids: Iterable[str], step: Step, *, steered: bool = False
-    ) -> dict[str, Progress | None]:
+        self, address: Address, ids: Iterable[str], step: MailStep, *, steered: bool = False
+    ) -> dict[str, MailProgress | None]:
         """Record a step of some messages of an inbox, all or none. Returns what was recorded of each before.
 
         `steered`: they were added to a running turn.
         """
         wanted, now = list(ids), time.time()
 
-        def job(db: sqlite3.Connection) -> dict[str, Progress | None]:
+        def job(db: sqlite3.Connection) -> dict[str, MailProgress | None]:
             if steered:
                 _note_times(db, [(address.team, address.agent, each, STEERED, now) for each in wanted])
             return _recorded(db, address, wanted, step, now)
 
         return await self._database.write(job)
 
-    async def deliveries(self) -> dict[tuple[Address, str], Delivery]:
+    async def deliveries(self) -> dict[tuple[Address, str], MailDelivery]:
         """How far each message came that is on its way or was delivered, of all inboxes, and when."""
         return await self._database.write(_deliveries)
 
@@ -66,27 +66,27 @@ def _note_times(db: sqlite3.Connection, rows: Iterable[tuple[str, str, str, str,
     db.executemany("INSERT OR REPLACE INTO delivered (team, agent, id, stage, at) VALUES (?, ?, ?, ?, ?)", rows)
 
 
-def _deliveries(db: sqlite3.Connection) -> dict[tuple[Address, str], Delivery]:
+def _deliveries(db: sqlite3.Connection) -> dict[tuple[Address, str], MailDelivery]:
     times: dict[tuple[Address, str], dict[str, float]] = {}
     for team, agent, message_id, stage, at in db.execute("SELECT team, agent, id, stage, at FROM delivered"):
         times.setdefault((Address(agent, team), message_id), {})[stage] = at
     return {
-        (Address(agent, team), message_id): Delivery(
-            Progress(Stage(stage), offers), times.get((Address(agent, team), message_id), {})
+        (Address(agent, team), message_id): MailDelivery(
+            MailProgress(Stage(stage), offers), times.get((Address(agent, team), message_id), {})
         )
         for team, agent, message_id, stage, offers in db.execute("SELECT team, agent, id, stage, offers FROM delivery")
     }
 
 
 def _recorded(
-    db: sqlite3.Connection, address: Address, ids: list[str], step: Step, at: float
-) -> dict[str, Progress | None]:
+    db: sqlite3.Connection, address: Address, ids: list[str], step: MailStep, at: float
+) -> dict[str, MailProgress | None]:
     place = (address.team, address.agent)
-    before: dict[str, Progress | None] = {}
+    before: dict[str, MailProgress | None] = {}
     for message_id in ids:
         query = f"SELECT stage, offers FROM delivery WHERE {PLACE} AND id = ?"
         row = db.execute(query, (*place, message_id)).fetchone()
-        progress = before[message_id] = Progress(Stage(row[0]), row[1]) if row else None
+        progress = before[message_id] = MailProgress(Stage(row[0]), row[1]) if row else None
         now = after(progress, step)
         if now is None:
             _forget(db, [(*place, message_id)])

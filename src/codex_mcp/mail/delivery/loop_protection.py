@@ -36,7 +36,7 @@ class Budget(Struct, frozen=True):
     window: float = 3600.0
 
 
-class Verdict(StrEnum):
+class MailVerdict(StrEnum):
     ALLOWED = "allowed"
     TOO_MANY_HOPS = "too-many-hops"
     PAIR_EXHAUSTED = "pair-exhausted"
@@ -59,7 +59,7 @@ class Choice(Struct, frozen=True):
     chosen: frozenset[str] = frozenset()
     """Ids for the next prompts; empty if nothing may begin a turn."""
     superfluous: frozenset[str] = frozenset()
-    held: Mapping[str, Verdict] = {}
+    held: Mapping[str, MailVerdict] = {}
     """Why each message is held back that is."""
     free_at: float | None = None
     """When held messages may begin a turn; None if none ever may."""
@@ -70,16 +70,16 @@ def next_hops(cause: Iterable[Message]) -> int:
     return max((message.hops + 1 for message in cause), default=0)
 
 
-def verdict(traffic: Traffic, mail: MailTurn, hops: int, budget: Budget) -> Verdict:
+def verdict(traffic: Traffic, mail: MailTurn, hops: int, budget: Budget) -> MailVerdict:
     """Whether mail of these senders may begin a turn now."""
     recent = _recent(traffic, mail.at, budget)
     if hops >= budget.hops:
-        return Verdict.TOO_MANY_HOPS
+        return MailVerdict.TOO_MANY_HOPS
     if sum(turn.agent == mail.agent for turn in recent) >= budget.per_agent:
-        return Verdict.AGENT_EXHAUSTED
+        return MailVerdict.AGENT_EXHAUSTED
     if any(_between(recent, mail.agent, sender) >= budget.per_pair for sender in mail.senders):
-        return Verdict.PAIR_EXHAUSTED
-    return Verdict.ALLOWED
+        return MailVerdict.PAIR_EXHAUSTED
+    return MailVerdict.ALLOWED
 
 
 def free_at(traffic: Traffic, mail: MailTurn, budget: Budget) -> float:
@@ -89,7 +89,7 @@ def free_at(traffic: Traffic, mail: MailTurn, budget: Budget) -> float:
     return next(
         moment
         for moment in (mail.at, *moments)
-        if verdict(traffic, MailTurn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED
+        if verdict(traffic, MailTurn(moment, mail.agent, mail.senders), 0, budget) is MailVerdict.ALLOWED
     )
 
 
@@ -103,21 +103,21 @@ def choose(to: Address, unread: Sequence[Message], traffic: Traffic, budget: Bud
     newest = {message.sender: message.id for message in notices}
     mail = {message.id: (message, _turn(to, message, now)) for message in unread if message.kind != IDLE_NOTICE}
     verdicts = {key: verdict(traffic, turn, message.hops, budget) for key, (message, turn) in mail.items()}
-    allowed = [key for key, found in verdicts.items() if found is Verdict.ALLOWED]
+    allowed = [key for key, found in verdicts.items() if found is MailVerdict.ALLOWED]
     later = [
         free_at(traffic, mail[key][1], budget)
         for key, found in verdicts.items()
-        if found in (Verdict.PAIR_EXHAUSTED, Verdict.AGENT_EXHAUSTED)
+        if found in (MailVerdict.PAIR_EXHAUSTED, MailVerdict.AGENT_EXHAUSTED)
     ]
     return Choice(
         chosen=frozenset([*allowed, *newest.values()] if allowed else ()),
         superfluous=frozenset(message.id for message in notices if message.id != newest[message.sender]),
-        held={key: found for key, found in verdicts.items() if found is not Verdict.ALLOWED},
+        held={key: found for key, found in verdicts.items() if found is not MailVerdict.ALLOWED},
         free_at=min(later, default=None),
     )
 
 
-def turn_of(to: Address, messages: Sequence[Message], now: float) -> MailTurn:
+def mail_turn_of(to: Address, messages: Sequence[Message], now: float) -> MailTurn:
     """The turn that these messages begin, for the traffic. Idle notices begin none."""
     return MailTurn(now, to, frozenset(_sender(to, message) for message in messages if message.kind != IDLE_NOTICE))
 

@@ -30,22 +30,22 @@ STEERED: Final = "steered"
 """Beside the stages: it was added to a running turn."""
 
 
-class Step(StrEnum):
+class MailStep(StrEnum):
     OFFER = "offer"
     START = "start"
     FINISH = "finish"
     WITHDRAW = "withdraw"
 
 
-class Progress(Struct, frozen=True):
+class MailProgress(Struct, frozen=True):
     """One message. `offers` counts those of which we do not know that they failed."""
 
     stage: Stage
     offers: int
 
 
-class Delivery(Struct, frozen=True):
-    progress: Progress
+class MailDelivery(Struct, frozen=True):
+    progress: MailProgress
     times: Mapping[str, float]
     """When it came to each stage last, or was `STEERED`; not known of mail of earlier versions."""
 
@@ -53,28 +53,28 @@ class Delivery(Struct, frozen=True):
 NEW: Final = None
 
 
-def after(progress: Progress | None, step: Step) -> Progress | None:
+def after(progress: MailProgress | None, step: MailStep) -> MailProgress | None:
     """What is recorded after a step; None is no record."""
     offers = progress.offers if progress else 0
     stage = progress.stage if progress else None
     if stage is Stage.READ:
         return progress
     match step:
-        case Step.OFFER:
-            return Progress(Stage.OFFERED, offers + 1)
-        case Step.START:
-            return Progress(Stage.STARTED, max(offers, 1))
-        case Step.FINISH:
-            return Progress(Stage.READ, offers)
+        case MailStep.OFFER:
+            return MailProgress(Stage.OFFERED, offers + 1)
+        case MailStep.START:
+            return MailProgress(Stage.STARTED, max(offers, 1))
+        case MailStep.FINISH:
+            return MailProgress(Stage.READ, offers)
     if stage is Stage.OFFERED:
-        return Progress(Stage.OFFERED, offers - 1) if offers > 1 else NEW
+        return MailProgress(Stage.OFFERED, offers - 1) if offers > 1 else NEW
     return progress
 
 
-def is_deliverable(progress: Progress | None) -> bool:
+def is_deliverable(progress: MailProgress | None) -> bool:
     return progress is None or progress.stage is not Stage.READ
 
 
-def is_redelivery(progress: Progress | None) -> bool:
+def is_redelivery(progress: MailProgress | None) -> bool:
     """Whether an offer now would be another one, judged by the record before it."""
     return progress is not None and progress.offers > 0 and is_deliverable(progress)

@@ -29,7 +29,7 @@ from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport
 from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
 from codex_mcp.rpc.errors import RequestFailed, invalid_params
-from codex_mcp.threads.questions.board import Answer, Via, closing, turn_of
+from codex_mcp.threads.questions.board import Answer, Via, closing, turn_name_of
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
@@ -178,7 +178,7 @@ class Follower:
         answers = answers_by_place(state, call.params.input_responses or {})
         for place in state.asked.values():
             thread = self._threads.known(place.thread_id, call.principal)
-            turn = thread.turn_named(turn_of(place.id)) if thread is not None else None
+            turn = thread.turn_named(turn_name_of(place.id)) if thread is not None else None
             if thread is None or turn is None:
                 continue
             turns[turn.name] = (thread, turn)

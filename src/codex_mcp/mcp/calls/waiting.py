@@ -114,7 +114,7 @@ class Wait(Struct, frozen=True):
         return self.part is not None and not self.part.collects
 
 
-class Found(Struct, frozen=True):
+class FoundNews(Struct, frozen=True):
     """What a wait has found."""
 
     finished: list[Turn]
@@ -128,7 +128,7 @@ class Found(Struct, frozen=True):
     """All of it, as another server is told."""
 
 
-NOTHING: Final = Found([], [], [], [], frozenset())
+NOTHING: Final = FoundNews([], [], [], [], frozenset())
 
 
 def question_keys(turn: Turn) -> list[str]:
@@ -167,7 +167,7 @@ class Waits:
         self._callers = threads.callers
         self._in_flight: list[_InFlight] = []
 
-    async def wait(self, call: Call, wait: Wait) -> Found:
+    async def wait(self, call: Call, wait: Wait) -> FoundNews:
         """Wait for news. The caller must call `report` before its next await."""
         if not wait.is_named and wait.far is None and wait.part is None and not wait.view.watched():
             return NOTHING
@@ -182,7 +182,7 @@ class Waits:
         """Does a running wait of this caller concern this thread or agent?"""
         return any(each.caller == caller and key in each.keys for each in self._in_flight)
 
-    async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Found:
+    async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> FoundNews:
         while True:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             keys = list(wait.view.early)
@@ -209,7 +209,7 @@ class Waits:
                 waiter.cancel()
                 self._changes.unwatch(keys, waiter)
 
-    def _looked(self, call: Call, wait: Wait, watched: Sequence[WatchedAgent]) -> tuple[Found, WaitVerdict]:
+    def _looked(self, call: Call, wait: Wait, watched: Sequence[WatchedAgent]) -> tuple[FoundNews, WaitVerdict]:
         fresh = {
             news.key: news
             for each in watched
@@ -220,7 +220,7 @@ class Waits:
         turns = list(dict.fromkeys(turn for each in watched for turn in each.turns))
         facts = {fact.news.key: fact for each in watched for fact in each.facts}
         newest = dict.fromkeys(each.newest for each in watched)
-        seen = Found(
+        seen = FoundNews(
             finished=[turn for turn in turns if turn.name in fresh],
             running=[turn for turn in turns if not turn.ended],
             facts=[fact for key, fact in facts.items() if key in fresh],

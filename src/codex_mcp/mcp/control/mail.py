@@ -20,8 +20,8 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.ledger import Ledger
-from codex_mcp.mail.delivery.loop_protection import Verdict
-from codex_mcp.mail.delivery.transitions import Delivery
+from codex_mcp.mail.delivery.loop_protection import MailVerdict
+from codex_mcp.mail.delivery.transitions import MailDelivery
 from codex_mcp.mail.message import Message
 from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.mcp.control.rows import Row
@@ -74,7 +74,7 @@ class MailLook:
         found.sort(key=lambda each: each[1].sent_at or 0.0, reverse=True)
         found = found[:MOST]
         deliveries = await Ledger((await self._team.mail.open_store()).database).deliveries()
-        held = await self._held(found)
+        held = await self._read_held(found)
         letters = [_letter(box, message, deliveries, self._why(box, message, held)) for box, message in found]
         return {each.key: msgspec.to_builtins(each) for each in _within(letters)}
 
@@ -112,7 +112,7 @@ class MailLook:
             return known[1]
         return ()
 
-    async def _held(self, found: Iterable[tuple[Box, Message]]) -> dict[str, Mapping[str, Verdict]]:
+    async def _read_held(self, found: Iterable[tuple[Box, Message]]) -> dict[str, Mapping[str, MailVerdict]]:
         waiting = {box.member.agent.codex_id: box.member for box, each in found if box.member and not each.is_read}
         held = {}
         for codex_id, member in waiting.items():
@@ -120,7 +120,7 @@ class MailLook:
                 held[codex_id] = await self._team.injection.held(member)
         return held
 
-    def _why(self, box: Box, message: Message, held: Mapping[str, Mapping[str, Verdict]]) -> str:
+    def _why(self, box: Box, message: Message, held: Mapping[str, Mapping[str, MailVerdict]]) -> str:
         member = box.member
         if member is None or message.is_read:
             return ""
@@ -134,7 +134,9 @@ class MailLook:
         return why_waiting(recipient, message.kind, held.get(member.agent.codex_id, {}).get(message.id))
 
 
-def _letter(box: Box, message: Message, deliveries: Mapping[tuple[Address, str], Delivery], why: str) -> LetterFacts:
+def _letter(
+    box: Box, message: Message, deliveries: Mapping[tuple[Address, str], MailDelivery], why: str
+) -> LetterFacts:
     address, member, delivery = box.address, box.member, deliveries.get((box.address, message.id))
     return LetterFacts(
         key=f"{address}/{message.id}",

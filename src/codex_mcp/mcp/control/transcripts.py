@@ -91,11 +91,11 @@ class Transcripts:
         asked = msgspec.json.decode(request.params, type=ListSteps)
         found = self.find(asked.thread)
         async with self._reading:
-            kept = await self._kept(found)
+            kept = await self._read_kept(found)
         told = await in_thread(_told, found.thread_id, kept, asked)
         return self._with_state(told, found, asked)
 
-    async def _kept(self, found: Found) -> Turns:
+    async def _read_kept(self, found: Found) -> Turns:
         if found.member is not None and found.member.agent.thread_id is None and found.thread is None:
             return Turns([], is_cut=False)  # it is being started
         try:

@@ -65,7 +65,7 @@ class HttpServer:
         self._settings = settings
         self._owners = EmbeddedOwners(settings.core.codex_home)
         self._threads = Threads(
-            settings.core, settings.calls, launch, lambda: self._hub.backlog.worked_off(), self._owners
+            settings.core, settings.calls, launch, lambda: self._hub.backlog.work_off(), self._owners
         )
         self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings.http, settings.calls, key)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from codex_mcp.team.mail.counts import SECONDS, Kind, MailCounts
+from codex_mcp.team.mail.counts import SECONDS, CountKind, MailCounts
 from codex_mcp.team.team import TeamMeasure
 
 
@@ -39,7 +39,7 @@ def _mail(counts: MailCounts, own: str) -> Iterator[Metric]:
         "codex_mcp_mail_seconds", "Time from the writing of a message to the beginning of its turn.", labels=["team"]
     )
     for team in sorted({own, *counts.teams}):
-        for kind in Kind:
+        for kind in CountKind:
             messages.add_metric([team, kind], counts.total(team, kind))
         waits = counts.waits(team)
         limits = [*(str(limit) for limit in SECONDS), "+Inf"]

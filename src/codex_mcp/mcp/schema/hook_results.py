@@ -34,7 +34,7 @@ AFTER_STOP: Final = (
 AFTER_PROMPT: Final = "codex_wait collects answers."
 
 
-class Kind(StrEnum):
+class HookKind(StrEnum):
     ANSWER = "answer"
     QUESTION = "question"
     RUNS = "runs"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 class Unfinished(Struct, frozen=True):
     """An answer that was not collected, an open question, or an agent that works."""
 
-    kind: Kind
+    kind: HookKind
     key: str
     """It stays the same while this is unfinished."""
     agent: str
@@ -54,11 +54,11 @@ class Unfinished(Struct, frozen=True):
     def line(self) -> str:
         text = foreign(self.text, LONGEST)
         match self.kind:
-            case Kind.ANSWER:
+            case HookKind.ANSWER:
                 return f"- {self.agent} has answered: codex_wait collects it."
-            case Kind.QUESTION:
+            case HookKind.QUESTION:
                 return f"- {self.agent} asks, and waits (codex_approvals answers {self.key}): {text}"
-            case Kind.RUNS:
+            case HookKind.RUNS:
                 return f"- {self.agent} still works{f' ({text})' if text else ''}."
 
 
@@ -71,7 +71,7 @@ def hook_answer(event: str, unfinished: Sequence[Unfinished], told: frozenset[st
     """`told` is what it was told last, after which it stopped or went on."""
     if event == STOP and unfinished and state_of(unfinished) != told:
         return {"decision": "block", "reason": _text(unfinished, AFTER_STOP)}
-    waiting = [each for each in unfinished if each.kind is not Kind.RUNS]
+    waiting = [each for each in unfinished if each.kind is not HookKind.RUNS]
     if event == PROMPT and waiting:
         said = {"hookEventName": PROMPT, "additionalContext": _text(waiting, AFTER_PROMPT)}
         return {"hookSpecificOutput": said}

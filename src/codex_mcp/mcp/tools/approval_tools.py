@@ -25,7 +25,7 @@ from codex_mcp.team.agent import AskedElsewhere
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.answers import NOT_DECIDED, Given, decision_in
-from codex_mcp.threads.questions.board import Answer, Entry, Verdict, Via, closing, turn_of
+from codex_mcp.threads.questions.board import Answer, Entry, Verdict, Via, closing, turn_name_of
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
@@ -111,7 +111,9 @@ class ApprovalTools:
         if entry.receipt is not None:
             told = closing(entry.receipt, self._threads.board.now())
             raise BadArguments(f"No question {entry.id} is open any more. {told} {OTHERS}")
-        thread = next((each for each in self._threads.of(call.principal) if each.turn_named(turn_of(entry.id))), None)
+        thread = next(
+            (each for each in self._threads.of(call.principal) if each.turn_named(turn_name_of(entry.id))), None
+        )
         # One that is not listed is asked of its client.
         if thread is None or entry.id not in {each.question.id for each in self._of(thread, thread.unfinished())}:
             raise BadArguments(f"No question {entry.id} is open; {LISTS}")

@@ -127,7 +127,7 @@ class Tools:
             return results.refused(PROMPT_TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
         call.begin(lists=self._follower.lists, unattended=self._follower.unattended)
         try:
-            return await self._answered(call, *found)
+            return await self._answer(call, *found)
         except ConfigRefused as exc:
             return results.refused(for_person(f"{CONFIG_REFUSED}{exc}"))
         except BadArguments as exc:
@@ -142,7 +142,7 @@ class Tools:
         finally:
             call.end()
 
-    async def _answered(self, call: Call, tool: Tool, body: Body) -> Result | Raw:
+    async def _answer(self, call: Call, tool: Tool, body: Body) -> Result | Raw:
         if self._around is not None and (answer := await self._around.elsewhere(call, tool)) is not None:
             return answer
         if call.params.request_state is not None:

@@ -14,7 +14,7 @@ from codex_mcp.mcp.calls.waiting import Waits, own_turns
 from codex_mcp.mcp.hop.forwarding import Forwarding
 from codex_mcp.mcp.schema.hook_results import (
     STOP,
-    Kind,
+    HookKind,
     Unfinished,
     found_in,
     hook_answer,
@@ -81,9 +81,9 @@ class HookTools:
         for turn in turns:
             questions = turn.parked.open
             for question_id, question in questions.items():
-                yield Unfinished(Kind.QUESTION, question_id, agent, message_for(question))
+                yield Unfinished(HookKind.QUESTION, question_id, agent, message_for(question))
             if not turn.ended:
                 if not questions:
-                    yield Unfinished(Kind.RUNS, turn.name, agent, turn.record.activity)
+                    yield Unfinished(HookKind.RUNS, turn.name, agent, turn.record.activity)
             elif not self._waits.was_told(caller, turn):
-                yield Unfinished(Kind.ANSWER, turn.name, agent)
+                yield Unfinished(HookKind.ANSWER, turn.name, agent)

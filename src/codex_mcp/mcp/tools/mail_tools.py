@@ -63,7 +63,7 @@ class MailTools:
             return refused(str(exc))
         return results.mail_result(done)
 
-    async def called_by_agent(self, thread_id: str, asked: ToolCallRequest) -> object:
+    async def call_by_agent(self, thread_id: str, asked: ToolCallRequest) -> object:
         """The answer to a call of an agent, which is identified by its thread."""
         member, tool = self._team.roster.of_thread(thread_id), BY_NAME.get(asked.tool)
         if member is None or tool is None:

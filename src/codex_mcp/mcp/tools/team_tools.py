@@ -94,7 +94,7 @@ class TeamTools:
         self._turns = TurnTools(team, threads, settings, self.follower)
         self._changes = ChangeTools(threads, team, settings.core.codex_home)
         self.forwarding = Forwarding(team, threads, key)
-        threads.tool_calls.answer_with(self._mail.called_by_agent)
+        threads.tool_calls.answer_with(self._mail.call_by_agent)
         has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
         self._sessions = SessionTools(threads, settings, self.follower, self._listed) if has_sessions else None
 
@@ -185,7 +185,7 @@ class TeamTools:
         try:
             result = await run()
         except TeamRefused as exc:
-            if exc.elsewhere is not None and (answer := await self._moved(call, exc.elsewhere)) is not None:
+            if exc.elsewhere is not None and (answer := await self._pass_on(call, exc.elsewhere)) is not None:
                 return answer
             note(AuditOutcome.REFUSED, exc)
             return refused_by_team(exc, self._blocked_by(exc, call.principal))
@@ -199,7 +199,7 @@ class TeamTools:
             note(AuditOutcome.OK)
         return result
 
-    async def _moved(self, call: Call, found: RunElsewhere) -> Result | Raw | None:
+    async def _pass_on(self, call: Call, found: RunElsewhere) -> Result | Raw | None:
         """The answer of another server that runs the agent, as we have only now found; nothing was done here."""
         try:
             return await self.forwarding.moved(call, found)

@@ -75,7 +75,7 @@ class Engine:
             timeout=CONNECT_TIMEOUT,
             command_timeout=STATEMENT_TIMEOUT,
             server_settings=self._place,
-            reset=_left_clean,
+            reset=_check_clean,
         )
         try:
             await self._pool
@@ -245,5 +245,5 @@ class Engine:
         return Refused(f"cannot use the state {self._name}: {why}", fix)
 
 
-async def _left_clean(_: asyncpg.Connection) -> None:
+async def _check_clean(_: asyncpg.Connection) -> None:
     """Before it is used again: asyncpg has ended its transaction, and nothing else of ours outlives a statement."""

@@ -20,7 +20,7 @@ CHANGED: Final = (
 NOTHING: Final = "0"
 
 
-class Found:
+class FoundRecords:
     """The records of one kind."""
 
     def __init__(self, kind: str) -> None:
@@ -33,14 +33,14 @@ class Found:
     async def look(self, engine: Engine) -> dict[str, bytes]:
         """As they are now, ordered by key."""
         async with self._looking:  # an older answer must not come after a newer one
-            rows = await self._asked(engine, self._first)
+            rows = await self._ask(engine, self._first)
             if rows[0]["gone"] != self._gone or int(rows[0]["first"]) < int(self._first):
                 # Some were deleted, which leaves nothing to read; or the database was replaced by an older one.
-                rows, self._records = await self._asked(engine, NOTHING), {}
+                rows, self._records = await self._ask(engine, NOTHING), {}
             self._first, self._gone = rows[0]["first"], rows[0]["gone"]
             if changed := {row["key"]: row["body"] for row in rows if row["key"] is not None}:
                 self._records = dict(sorted((self._records | changed).items()))
             return dict(self._records)
 
-    async def _asked(self, engine: Engine, since: str) -> list[asyncpg.Record]:
+    async def _ask(self, engine: Engine, since: str) -> list[asyncpg.Record]:
         return list(await engine.run(lambda connection: connection.fetch(CHANGED, self._kind, since)))

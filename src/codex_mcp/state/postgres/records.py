@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codex_mcp.state.contract import Binding, Earlier, IdentityTaken, Name, NameOwned, TooManyNames
 from codex_mcp.state.names import released_by, used_by
-from codex_mcp.state.postgres.found import Found
+from codex_mcp.state.postgres.found import FoundRecords
 from codex_mcp.state.postgres.view import CLAIMED, fence, put_record
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PostgresRecords:
         self._engine = engine
         self._view = view
         self._bounds: Bounds = view.bounds
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, FoundRecords] = {}
         """By kind; there are three."""
 
     async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
@@ -131,7 +131,7 @@ class PostgresRecords:
         return await self._engine.run(lambda connection: connection.fetchval(statement, kind, key))
 
     async def find(self, kind: str) -> dict[str, bytes]:
-        return await self._found.setdefault(kind, Found(kind)).look(self._engine)
+        return await self._found.setdefault(kind, FoundRecords(kind)).look(self._engine)
 
     async def bindings(self, team: str) -> list[Binding]:
         async def job(connection: asyncpg.Connection) -> list[Binding]:

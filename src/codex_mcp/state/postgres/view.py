@@ -57,7 +57,7 @@ class NodesView:
         asked = None if ids is None else [*ids, *([] if self.me is None else [self.me])]
         rows = await connection.fetch(f"{NODES} WHERE $2::text[] IS NULL OR id = ANY($2) ORDER BY id", self.now, asked)
         mine = next((Standing(row["since"], row["expires"]) for row in rows if row["id"] == self.me), None)
-        return {row["id"]: await self._seen(row, mine) for row in rows}
+        return {row["id"]: await self._judge(row, mine) for row in rows}
 
     async def owner(self, connection: asyncpg.Connection, thread: str) -> tuple[Claim, Node] | None:
         row = await connection.fetchrow("SELECT thread, node, token FROM claim WHERE thread = $1", thread)
@@ -67,7 +67,7 @@ class NodesView:
         node = (await self.nodes(connection, [claim.node])).get(claim.node)
         return None if node is None else (claim, node)
 
-    async def _seen(self, row: asyncpg.Record, mine: Standing | None) -> Node:
+    async def _judge(self, row: asyncpg.Record, mine: Standing | None) -> Node:
         alive = row["id"] == self.me or not (self._is_late(row, mine) or await self._has_died(row))
         return Node(row["id"], row["pid"], row["host"], row["address"], row["expires"], alive)
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 from codex_mcp.mail.address import Address
 
 
-class Kind(StrEnum):
+class CountKind(StrEnum):
     OFFERED = "offered"
     REDELIVERED = "redelivered"
     STARTED = "started"
@@ -56,17 +56,17 @@ class Waited(Struct, frozen=True):
 
 class MailCounts:
     def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str, Kind]] = Counter()
+        self._counts: Counter[tuple[str, str, CountKind]] = Counter()
         self._waits: dict[tuple[str, str], list[float]] = {}
         self._held: dict[Address, frozenset[str]] = {}
 
-    def add(self, to: Address, principal: str, kind: Kind, number: int) -> None:
+    def add(self, to: Address, principal: str, kind: CountKind, number: int) -> None:
         self._counts[to.team, principal, kind] += number
 
     def held(self, to: Address, principal: str, ids: Iterable[str]) -> None:
         """These messages are held back now; those that were so before are counted already."""
         now = frozenset(ids)
-        self.add(to, principal, Kind.HELD_BACK, len(now - self._held.get(to, frozenset())))
+        self.add(to, principal, CountKind.HELD_BACK, len(now - self._held.get(to, frozenset())))
         self._held[to] = now
         if not now:
             del self._held[to]
@@ -81,26 +81,26 @@ class MailCounts:
 
     def of(self, principal: str) -> dict[str, object]:
         """What became of the mail of one principal's agents, in all teams."""
-        found = {kind.value: self._sum(kind, principal=principal) for kind in Kind}
+        found = {kind.value: self._sum(kind, principal=principal) for kind in CountKind}
         waits = [kept for (_, owner), kept in self._waits.items() if owner == principal]
         return {**found, "seconds_to_turn": _waited(waits).described}
 
     def all(self) -> dict[str, object]:
         """The same of everybody's mail."""
-        found = {kind.value: self._sum(kind) for kind in Kind}
+        found = {kind.value: self._sum(kind) for kind in CountKind}
         return {**found, "seconds_to_turn": _waited(list(self._waits.values())).described}
 
     @property
     def teams(self) -> list[str]:
         return sorted({team for team, _, _ in self._counts})
 
-    def total(self, team: str, kind: Kind) -> int:
+    def total(self, team: str, kind: CountKind) -> int:
         return self._sum(kind, team=team)
 
     def waits(self, team: str) -> Waited:
         return _waited([kept for (each, _), kept in self._waits.items() if each == team])
 
-    def _sum(self, kind: Kind, *, team: str | None = None, principal: str | None = None) -> int:
+    def _sum(self, kind: CountKind, *, team: str | None = None, principal: str | None = None) -> int:
         return sum(
             count
             for (each, owner, found), count in self._counts.items()

@@ -19,10 +19,10 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import CoreError, TurnSpec, When
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.loop_protection import Choice, Verdict, next_hops
+from codex_mcp.mail.delivery.loop_protection import Choice, MailVerdict, next_hops
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.arrivals import Arrivals
-from codex_mcp.team.mail.counts import Kind, MailCounts
+from codex_mcp.team.mail.counts import CountKind, MailCounts
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
 from codex_mcp.team.mail.schedule import DeliverySchedule
@@ -36,7 +36,7 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import Source
 
 if TYPE_CHECKING:
-    from codex_mcp.mail.delivery.handover import Batch, Handover
+    from codex_mcp.mail.delivery.handover import Handover, MailBatch
     from codex_mcp.mail.message import Message
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ STEERED: Final = "mail_steered"
 LEAST_DELAY: Final = 1.0
 """Seconds until held mail is looked at again, at least."""
 
-Begin: TypeAlias = Callable[[Member, "Batch"], Awaitable[Turn | None]]
+Begin: TypeAlias = Callable[[Member, "MailBatch"], Awaitable[Turn | None]]
 """Gives an agent a prompt with mail; None if this is not the time for it."""
 
 
@@ -97,9 +97,9 @@ class Deliveries:
         """A caller has given it a prompt."""
         self._guard.prompted(member.agent.codex_id)
 
-    async def held(self, member: Member) -> dict[str, Verdict]:
+    async def held(self, member: Member) -> dict[str, MailVerdict]:
         """The unread messages of an agent that are held back by the loop protection, and why. Raises Explained."""
-        held: dict[str, Verdict] = {}
+        held: dict[str, MailVerdict] = {}
         for address in self._mail.addresses(member.mailbox):
             if unread := self._unread(member, await self._mail.messages_at(address, member.mailbox)):
                 held |= await self._guard.held(address, unread)
@@ -139,20 +139,20 @@ class Deliveries:
         self._schedule.look_again(member)  # there may be more than fits into one envelope
         return await self._hand_over(member, batch, self._join_turn)
 
-    async def _hand_over(self, member: Member, batch: Batch, begin: Begin) -> bool:
+    async def _hand_over(self, member: Member, batch: MailBatch, begin: Begin) -> bool:
         handover, count = await self._open_handover(), partial(self.counts.add, batch.to, member.agent.principal)
         try:
             turn = await begin(member, batch)
         except (Refused, CoreError):
-            count(Kind.OFFERED, len(batch.messages))
-            count(Kind.FAILED, len(batch.messages))
+            count(CountKind.OFFERED, len(batch.messages))
+            count(CountKind.FAILED, len(batch.messages))
             await handover.turn_refused(batch)
             raise  # after any other error it is not certain that there is no turn, and the mail counts as offered
         if turn is None:
             await handover.turn_refused(batch)
             return True
-        count(Kind.OFFERED, len(batch.messages))
-        count(Kind.REDELIVERED, len(batch.redelivered))
+        count(CountKind.OFFERED, len(batch.messages))
+        count(CountKind.REDELIVERED, len(batch.redelivered))
         turn.mark_delivered()  # no caller asks for its outcome
         return await self._confirm(handover, member, batch, turn)
 
@@ -161,7 +161,7 @@ class Deliveries:
 
     async def _next_batch(
         self, member: Member, address: Address, inbox: Sequence[Message], unread: tuple[Message, ...]
-    ) -> Batch | None:
+    ) -> MailBatch | None:
         choice = await self._choose(member, address, unread)
         if not choice.chosen:
             return None
@@ -172,14 +172,14 @@ class Deliveries:
         """What may begin a turn. What must wait for a while wakes the agent again."""
         choice = await self._guard.choose(address, unread)
         self.counts.held(address, member.agent.principal, choice.held)
-        self.counts.add(address, member.agent.principal, Kind.EXPIRED, len(choice.superfluous))
+        self.counts.add(address, member.agent.principal, CountKind.EXPIRED, len(choice.superfluous))
         if choice.superfluous:
             await self._mail.files.mark(address, choice.superfluous)
         if choice.free_at is not None:
             self._schedule.look_later(member, max(LEAST_DELAY, choice.free_at - time.time()))
         return choice
 
-    async def _begin_turn(self, member: Member, batch: Batch) -> Turn | None:
+    async def _begin_turn(self, member: Member, batch: MailBatch) -> Turn | None:
         """A turn with this mail; None if the agent is not idle any longer, or has had a turn meanwhile."""
         async with member.life:  # callers that wait for it go first
             if not self._can_have_turn(member) or self._schedule.is_awaited(member):
@@ -189,12 +189,12 @@ class Deliveries:
                 return None
             return await self._submit(member, batch, When.QUEUE)
 
-    async def _join_turn(self, member: Member, batch: Batch) -> Turn | None:
+    async def _join_turn(self, member: Member, batch: MailBatch) -> Turn | None:
         """A prompt with this mail for the running turn; None if there is none any longer."""
         async with member.life:
             return await self._submit(member, batch, When.STEER) if self._can_be_steered(member) else None
 
-    async def _submit(self, member: Member, batch: Batch, when: When) -> Turn:
+    async def _submit(self, member: Member, batch: MailBatch, when: When) -> Turn:
         spec = TurnSpec(batch.text, when=when)
         counted = self._guard.counted(member.agent.codex_id, batch.messages)
         audience = MailAudience(member, self._approval_timeout, next_hops(counted))
@@ -204,26 +204,26 @@ class Deliveries:
             turn.set_purpose(STEERED)
         return turn
 
-    async def _confirm(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> bool:
+    async def _confirm(self, handover: Handover, member: Member, batch: MailBatch, turn: Turn) -> bool:
         """Mark the mail as read once the core has begun the turn, or has put it into the conversation."""
         if await turn.until_started():
             await self._note_delivery(handover, member, batch, turn)
             return True
-        self.counts.add(batch.to, member.agent.principal, Kind.FAILED, len(batch.messages))
+        self.counts.add(batch.to, member.agent.principal, CountKind.FAILED, len(batch.messages))
         if not turn.may_be_read:
             await handover.turn_refused(batch)
         left, name = len(batch.messages), batch.to.agent
         logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", left, name)
         return False
 
-    async def _note_delivery(self, handover: Handover, member: Member, batch: Batch, turn: Turn) -> None:
+    async def _note_delivery(self, handover: Handover, member: Member, batch: MailBatch, turn: Turn) -> None:
         count, now = partial(self.counts.add, batch.to, member.agent.principal), time.time()
-        count(Kind.STARTED, len(batch.messages))
+        count(CountKind.STARTED, len(batch.messages))
         for sent_at in (message.sent_at for message in batch.messages if message.sent_at is not None):
             self.counts.waited(batch.to, member.agent.principal, now - sent_at)
         await self._guard.turn_began(batch.to, batch.messages)
         await handover.turn_started(batch, steered=turn.purpose == STEERED)
-        count(Kind.READ, len(batch.messages))
+        count(CountKind.READ, len(batch.messages))
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
     async def _open_handover(self) -> Handover:

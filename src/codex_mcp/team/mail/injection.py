@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.delivery.loop_protection import Verdict
+from codex_mcp.mail.delivery.loop_protection import MailVerdict
 from codex_mcp.team.mail.deliveries import PURPOSE, STEERED, Deliveries, DeliveryParts
 from codex_mcp.team.mail.inbox_watch import InboxWatch
 from codex_mcp.team.mail.mail_audience import MailAudience
@@ -68,7 +68,7 @@ class Injection(TurnListener):
         audiences = [each.audience for each in (turn, *steering)]
         return max((each.hops for each in audiences if isinstance(each, MailAudience)), default=0)
 
-    async def held(self, member: Member) -> Mapping[str, Verdict]:
+    async def held(self, member: Member) -> Mapping[str, MailVerdict]:
         """The unread messages of an agent that are held back by the loop protection, and why. Raises Explained."""
         return await self._deliveries.held(member) if self.schedule.wants_mail(member) else {}
 

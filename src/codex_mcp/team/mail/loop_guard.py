@@ -19,11 +19,11 @@ from codex_mcp.mail.delivery.loop_protection import (
     Budget,
     Choice,
     MailTurn,
+    MailVerdict,
     Traffic,
-    Verdict,
     choose,
     is_notice_due,
-    turn_of,
+    mail_turn_of,
 )
 from codex_mcp.mail.message import Message, Outgoing
 from codex_mcp.team.mail.team_mail import TeamMail
@@ -97,7 +97,7 @@ class LoopGuard:
         prompted = self._prompted.get(codex_id)
         return tuple(replace(each, hops=0) if _is_before(each, prompted) else each for each in messages)
 
-    async def held(self, to: Address, unread: tuple[Message, ...]) -> Mapping[str, Verdict]:
+    async def held(self, to: Address, unread: tuple[Message, ...]) -> Mapping[str, MailVerdict]:
         """Why each of these is held back now that is."""
         log = await self._log()
         return choose(to, unread, await log.traffic(), self._budget, time.time()).held
@@ -111,7 +111,7 @@ class LoopGuard:
         return choice
 
     async def turn_began(self, to: Address, messages: tuple[Message, ...]) -> None:
-        await (await self._log()).add(turn_of(to, messages, time.time()))
+        await (await self._log()).add(mail_turn_of(to, messages, time.time()))
 
     async def _log(self) -> TrafficLog:
         return TrafficLog((await self._mail.open_store()).database, self._budget)

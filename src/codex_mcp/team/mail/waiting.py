@@ -7,14 +7,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.mail.delivery.loop_protection import IDLE_NOTICE, Verdict
+from codex_mcp.mail.delivery.loop_protection import IDLE_NOTICE, MailVerdict
 
 AUTO_MAIL_OFF: Final = "auto_mail is off for it"
 
-HELD: Final[Mapping[Verdict, str]] = {
-    Verdict.TOO_MANY_HOPS: "held back: agents have passed it on too often without a person in between (max_hops)",
-    Verdict.PAIR_EXHAUSTED: "held back: the two have woken each other 30 times in an hour",
-    Verdict.AGENT_EXHAUSTED: "held back: mail has woken it 60 times in an hour",
+HELD: Final[Mapping[MailVerdict, str]] = {
+    MailVerdict.TOO_MANY_HOPS: "held back: agents have passed it on too often without a person in between (max_hops)",
+    MailVerdict.PAIR_EXHAUSTED: "held back: the two have woken each other 30 times in an hour",
+    MailVerdict.AGENT_EXHAUSTED: "held back: mail has woken it 60 times in an hour",
 }
 
 
@@ -28,7 +28,7 @@ class Recipient(Struct, frozen=True, kw_only=True):
     busy: bool = False
 
 
-def why_waiting(to: Recipient, kind: str | None, held: Verdict | None) -> str:
+def why_waiting(to: Recipient, kind: str | None, held: MailVerdict | None) -> str:
     """Of an unread message; empty if it is about to be delivered."""
     if to.closing:
         return "it is being closed"

@@ -153,7 +153,7 @@ def _encoded(question: Question) -> bytes:
     return msgspec.json.encode([question.kind, asdict(question)])
 
 
-def turn_of(question_id: str) -> str:
+def turn_name_of(question_id: str) -> str:
     """The name of the turn in which it was asked."""
     return question_id.partition("/")[0]
 

@@ -59,7 +59,7 @@ class Backlog:
             if self._waiter is not None:
                 resolve(self._waiter, None)
 
-    async def worked_off(self) -> None:
+    async def work_off(self) -> None:
         """Let the writers run, then wait for readers that are far behind while they read and the budget lasts."""
         await asyncio.sleep(0)
         loop = asyncio.get_running_loop()

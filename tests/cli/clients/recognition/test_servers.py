@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.cli.clients.recognition.servers import Buried, Kind, Old, Ours, recognised
+from codex_mcp.cli.clients.recognition.servers import Buried, Old, Ours, ServerKind, recognised
 
 PLAIN = ["mcp-server"]
 SESSIONS = ["mcp-server", "--tools", "sessions"]
@@ -15,47 +15,47 @@ SESSIONS = ["mcp-server", "--tools", "sessions"]
 @pytest.mark.parametrize(
     ("line", "kind", "args"),
     [
-        ("codex mcp-server", Kind.CODEX, PLAIN),
-        ("codex mcp", Kind.CODEX, PLAIN),
-        ("codex mcp serve", Kind.CODEX, PLAIN),
-        ("/usr/local/bin/codex mcp-server", Kind.CODEX, PLAIN),
-        ("codex.exe mcp-server", Kind.CODEX, PLAIN),
-        ("""codex -c model='"o3"' mcp-server""", Kind.CODEX, [*PLAIN, "-c", 'model="o3"']),
-        ("codex mcp-server --config=a=1 -p work", Kind.CODEX, [*PLAIN, "-c", "a=1", "-p", "work"]),
+        ("codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("codex mcp", ServerKind.CODEX, PLAIN),
+        ("codex mcp serve", ServerKind.CODEX, PLAIN),
+        ("/usr/local/bin/codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("codex.exe mcp-server", ServerKind.CODEX, PLAIN),
+        ("""codex -c model='"o3"' mcp-server""", ServerKind.CODEX, [*PLAIN, "-c", 'model="o3"']),
+        ("codex mcp-server --config=a=1 -p work", ServerKind.CODEX, [*PLAIN, "-c", "a=1", "-p", "work"]),
         (
             "codex -m o3 --sandbox read-only mcp-server",
-            Kind.CODEX,
+            ServerKind.CODEX,
             [*PLAIN, *("-c", 'model="o3"', "-c", 'sandbox_mode="read-only"')],
         ),
-        ("codex --enable x mcp-server --disable y", Kind.CODEX, [*PLAIN, "--enable", "x", "--disable", "y"]),
-        ("npx @openai/codex mcp-server", Kind.CODEX, PLAIN),
-        ("npx -y @openai/codex@latest mcp-server", Kind.CODEX, PLAIN),
-        ("npx -p @openai/codex codex mcp-server", Kind.CODEX, PLAIN),
-        ("npm exec -- @openai/codex mcp-server", Kind.CODEX, PLAIN),
-        ("pnpm dlx @openai/codex mcp-server", Kind.CODEX, PLAIN),
-        ("bunx @openai/codex mcp-server", Kind.CODEX, PLAIN),
-        ("node /usr/lib/node_modules/@openai/codex/bin/codex.js mcp-server", Kind.CODEX, PLAIN),
-        ("env RUST_LOG=debug codex mcp-server", Kind.CODEX, PLAIN),
-        ("/usr/bin/env -u X A=b codex mcp-server", Kind.CODEX, PLAIN),
-        ("env -S 'A=b codex mcp-server'", Kind.CODEX, PLAIN),
-        ("bash -lc 'exec codex mcp-server'", Kind.CODEX, PLAIN),
-        ("sh -c 'A=b codex mcp-server'", Kind.CODEX, PLAIN),
-        ("cmd /c npx -y @openai/codex mcp-server", Kind.CODEX, PLAIN),
-        ("npx -y codex-mcp-server", Kind.SESSIONS, SESSIONS),
-        ("npx codex-mcp-server@1.4.10", Kind.SESSIONS, SESSIONS),
-        ("codex-mcp-server", Kind.SESSIONS, SESSIONS),
-        ("node /opt/codex-mcp-server/dist/index.js", Kind.SESSIONS, SESSIONS),
-        ("npx -y @cexll/codex-mcp-server", Kind.BRIDGE, PLAIN),
-        ("uvx codex-as-mcp@latest", Kind.BRIDGE, PLAIN),
-        ("uvx --from codex-as-mcp codex-as-mcp --yolo", Kind.BRIDGE, PLAIN),
-        ("python -m codex_as_mcp", Kind.BRIDGE, PLAIN),
-        ("uvx --from git+https://github.com/GuDaStudio/codexmcp.git codexmcp", Kind.BRIDGE, PLAIN),
-        ("uv tool run codexmcp", Kind.BRIDGE, PLAIN),
-        ("pipx run codex-as-mcp", Kind.BRIDGE, PLAIN),
-        ("npx -y @trishchuk/codex-mcp-tool", Kind.BRIDGE, PLAIN),
+        ("codex --enable x mcp-server --disable y", ServerKind.CODEX, [*PLAIN, "--enable", "x", "--disable", "y"]),
+        ("npx @openai/codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("npx -y @openai/codex@latest mcp-server", ServerKind.CODEX, PLAIN),
+        ("npx -p @openai/codex codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("npm exec -- @openai/codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("pnpm dlx @openai/codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("bunx @openai/codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("node /usr/lib/node_modules/@openai/codex/bin/codex.js mcp-server", ServerKind.CODEX, PLAIN),
+        ("env RUST_LOG=debug codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("/usr/bin/env -u X A=b codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("env -S 'A=b codex mcp-server'", ServerKind.CODEX, PLAIN),
+        ("bash -lc 'exec codex mcp-server'", ServerKind.CODEX, PLAIN),
+        ("sh -c 'A=b codex mcp-server'", ServerKind.CODEX, PLAIN),
+        ("cmd /c npx -y @openai/codex mcp-server", ServerKind.CODEX, PLAIN),
+        ("npx -y codex-mcp-server", ServerKind.SESSIONS, SESSIONS),
+        ("npx codex-mcp-server@1.4.10", ServerKind.SESSIONS, SESSIONS),
+        ("codex-mcp-server", ServerKind.SESSIONS, SESSIONS),
+        ("node /opt/codex-mcp-server/dist/index.js", ServerKind.SESSIONS, SESSIONS),
+        ("npx -y @cexll/codex-mcp-server", ServerKind.BRIDGE, PLAIN),
+        ("uvx codex-as-mcp@latest", ServerKind.BRIDGE, PLAIN),
+        ("uvx --from codex-as-mcp codex-as-mcp --yolo", ServerKind.BRIDGE, PLAIN),
+        ("python -m codex_as_mcp", ServerKind.BRIDGE, PLAIN),
+        ("uvx --from git+https://github.com/GuDaStudio/codexmcp.git codexmcp", ServerKind.BRIDGE, PLAIN),
+        ("uv tool run codexmcp", ServerKind.BRIDGE, PLAIN),
+        ("pipx run codex-as-mcp", ServerKind.BRIDGE, PLAIN),
+        ("npx -y @trishchuk/codex-mcp-tool", ServerKind.BRIDGE, PLAIN),
     ],
 )
-def test_an_old_server_is_recognised(line: str, kind: Kind, args: list[str]) -> None:
+def test_an_old_server_is_recognised(line: str, kind: ServerKind, args: list[str]) -> None:
     old = recognised(shlex.split(line))
     assert isinstance(old, Old)
     assert (old.kind, old.args) == (kind, args)

@@ -40,7 +40,7 @@ SERVING: Final = frozenset({"mcp-server", "serve"})
 """The commands of codex-mcp that a client starts."""
 
 
-class Kind(StrEnum):
+class ServerKind(StrEnum):
     """What an old entry starts."""
 
     CODEX = "codex mcp-server"
@@ -70,7 +70,7 @@ class Ours(Struct, frozen=True):
 class Old(Struct, frozen=True):
     """An old server: what replaces its arguments, and what must be known about it."""
 
-    kind: Kind
+    kind: ServerKind
     args: list[str]
     environment: dict[str, str] = {}
     """Variables that its command line sets, for the entry's `env`."""
@@ -81,7 +81,7 @@ class Old(Struct, frozen=True):
 class Buried(Struct, frozen=True):
     """An old server that something starts which we cannot leave out."""
 
-    kind: Kind
+    kind: ServerKind
     through: str
 
 
@@ -133,13 +133,13 @@ def _exact(words: Sequence[str], is_ours: IsOurs) -> Verdict | None:
     if name in _CODEX:
         read = codex_flags.read(args)
         notes = (*server.notes, *(f"{flag} is left out" for flag in read.left_out))
-        return Old(Kind.CODEX, ["mcp-server", *read.kept], server.environment, notes) if read.is_server else None
+        return Old(ServerKind.CODEX, ["mcp-server", *read.kept], server.environment, notes) if read.is_server else None
     if name in _SESSIONS:
         notes = (*server.notes, *_ignored(args))
-        return Old(Kind.SESSIONS, ["mcp-server", "--tools", "sessions"], server.environment, notes)
+        return Old(ServerKind.SESSIONS, ["mcp-server", "--tools", "sessions"], server.environment, notes)
     if name in _BRIDGES:
         other = "its tools had other names, so prompts that name them must change"
-        return Old(Kind.BRIDGE, ["mcp-server"], server.environment, (*server.notes, *_ignored(args), other))
+        return Old(ServerKind.BRIDGE, ["mcp-server"], server.environment, (*server.notes, *_ignored(args), other))
     return None
 
 
@@ -190,7 +190,7 @@ def _buried(words: Sequence[str], is_ours: IsOurs) -> Ours | Buried | None:
     return None
 
 
-def _begins(words: Sequence[str], is_ours: IsOurs) -> Ours | Kind | None:
+def _begins(words: Sequence[str], is_ours: IsOurs) -> Ours | ServerKind | None:
     """What begins with these words, whatever follows."""
     found = _exact(words, is_ours)
     if isinstance(found, Old):
@@ -199,7 +199,7 @@ def _begins(words: Sequence[str], is_ours: IsOurs) -> Ours | Kind | None:
         return found if not SERVING.isdisjoint(words) or program_name(words[0]) in _SESSIONS else None
     server = unwrapped(words)
     if server.words and program_name(server.words[0]) in _CODEX:
-        return Kind.CODEX if codex_flags.read(server.words[1:]).begins_server else None
+        return ServerKind.CODEX if codex_flags.read(server.words[1:]).begins_server else None
     return None
 
 
