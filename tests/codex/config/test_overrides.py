@@ -185,7 +185,7 @@ def test_an_unknown_policy_is_refused_with_the_ones_that_are_known(policy: objec
 
 
 def test_a_core_without_wishes_gets_the_outbound_features_switched_off() -> None:
-    assert core_config([], None) == CoreConfig(OFF, None, None)
+    assert core_config([], None) == CoreConfig(OFF, None, None, {})
 
 
 @pytest.mark.parametrize(
@@ -224,15 +224,18 @@ def test_only_the_server_s_own_override_switches_memories_on() -> None:
 def test_untrusted_is_kept_from_the_core_and_given_to_the_threads(
     overrides: list[str], config: dict[str, object] | None
 ) -> None:
-    expected = CoreConfig({"approval_policy": "on-request", **OFF}, "untrusted", None)
+    given: dict[str, object] = {"approval_policy": "untrusted"} if overrides else {}
+    expected = CoreConfig({"approval_policy": "on-request", **OFF}, "untrusted", None, given)
     assert core_config(overrides, config) == expected
 
 
 def test_other_policies_and_overrides_go_to_the_core_as_they_are() -> None:
     overrides = ["model=m", "approval_policy=never"]
-    expected = CoreConfig({"model": "m", "approval_policy": "never", **OFF}, None, None)
+    given: dict[str, object] = {"model": "m", "approval_policy": "never"}
+    expected = CoreConfig({**given, **OFF}, None, None, given)
     assert core_config(overrides, {"approval_policy": "untrusted"}) == expected
 
 
 def test_a_profile_among_the_overrides_is_lifted_out() -> None:
-    assert core_config(["profile=fast", "model=m"], None) == CoreConfig({"model": "m", **OFF}, None, "fast")
+    found = core_config(["profile=fast", "model=m"], None)
+    assert found == CoreConfig({"model": "m", **OFF}, None, "fast", {"model": "m"})

@@ -71,6 +71,8 @@ class CoreConfig(Struct, frozen=True):
     """For every thread without a policy of its own; Codex does not start with this one."""
     profile: str | None
     """The profile of `-c profile=…`."""
+    given: Tree
+    """The other `-c`, as they were given."""
 
 
 def parse_override(text: str) -> tuple[str, object]:
@@ -188,13 +190,14 @@ def core_config(overrides: Sequence[str], user_config: Config | None) -> CoreCon
     is_untrusted = given.get("approval_policy", user_config.get("approval_policy")) == UNTRUSTED
     off = [key for key in OFF_BY_DEFAULT if not _has(given, key) and not _has(user_config, key)]
     off += [] if _has(given, MEMORIES) else [MEMORIES]
-    rest, profile = lift_profile(given)
-    if is_untrusted:
-        rest["approval_policy"] = ON_REQUEST  # also hides the value in config.toml, with which Codex does not start
+    given, profile = lift_profile(given)
+    # Also hides the value in config.toml, with which Codex does not start.
+    replaced = {"approval_policy": ON_REQUEST} if is_untrusted else {}
     return CoreConfig(
-        overrides=merged(rest, dict.fromkeys(off, False)),
+        overrides=merged(given, replaced, dict.fromkeys(off, False)),
         approval_policy=UNTRUSTED if is_untrusted else None,
         profile=profile,
+        given=given,
     )
 
 

@@ -18,7 +18,6 @@ from codex_mcp.codex.config.overrides import (
     Tree,
     core_config,
     lift_profile,
-    parse_overrides,
     profile_layer,
     thread_config,
 )
@@ -63,8 +62,7 @@ def read_thread_config(
     layers: list[Config] = []
     if (named := core.profile or server.profile) is not None:
         # The server's -c override its profile, so they must follow it here although the core was started with them.
-        given, _ = lift_profile(parse_overrides(core.overrides))
-        layers += [read_profile(core.codex_home, named), given]
+        layers += [read_profile(core.codex_home, named), server.given]
     # null means the empty text, as in 0.153.4: TOML has no null.
     config, profile_in_config = lift_profile({key: "" if value is None else value for key, value in config.items()})
     refuse_trust(config)
