@@ -1,6 +1,6 @@
 """What callers are told of persons."""
 
-from codex_mcp.team.people import LONGEST_SHOWN, Did, PersonAct
+from codex_mcp.team.people import LONGEST_SHOWN, MOST_WARNED, Did, PersonAct, warned
 from codex_mcp.team.roster import Member
 from tests.support.state.agents import an_agent
 
@@ -24,3 +24,10 @@ def test_an_agent_remembers_the_newest() -> None:
     for number in range(40):
         member.note_person(act(key=str(number)))
     assert [each.key for each in member.people] == [str(number) for number in range(8, 40)]
+
+
+def test_an_answer_has_the_newest_and_keeps_its_other_warnings() -> None:
+    warnings: tuple[str, ...] = ("before",)
+    for number in range(100):
+        warnings = warned(warnings, act(text=str(number)))
+    assert warnings == ("before", *(act(text=str(number)).sentence for number in range(100 - MOST_WARNED, 100)))

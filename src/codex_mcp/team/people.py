@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +16,11 @@ MOST_KEPT: Final = 32
 
 LONGEST_SHOWN: Final = 500
 """Characters of a prompt."""
+
+MOST_WARNED: Final = 4
+"""Of these acts, the answer of the turn that they change has the newest. `codex_wait` tells more of them."""
+
+IN_A_TUI: Final = "in an attached Codex TUI"
 
 
 class Did(StrEnum):
@@ -44,8 +50,17 @@ class PersonAct(Struct, frozen=True):
         who = one_line(self.person) or "a person"
         text = one_line(self.text)
         shown = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-        return f"{who} {SENTENCES[self.did]} in an attached Codex TUI{f': {shown}' if shown else '.'}"
+        return f"{who} {SENTENCES[self.did]} {IN_A_TUI}{f': {shown}' if shown else '.'}"
 
     @property
     def told(self) -> dict[str, object]:
         return {"status": self.did, "by": self.person, "at": format_timestamp(self.at), "content": self.sentence}
+
+
+def warned(warnings: Iterable[str], act: PersonAct) -> tuple[str, ...]:
+    """The warnings of a turn that this act changes, with it."""
+    kept = list(warnings)
+    acts = [each for each in kept if IN_A_TUI in each]
+    if len(acts) >= MOST_WARNED:
+        kept.remove(acts[0])
+    return (*kept, act.sentence)

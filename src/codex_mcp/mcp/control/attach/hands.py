@@ -15,7 +15,7 @@ from codex_mcp.mcp.control.attach.who import Who
 from codex_mcp.mcp.control.inside import Inside
 from codex_mcp.mcp.images import checked_image
 from codex_mcp.rpc.errors import request_failed
-from codex_mcp.team.people import Did, PersonAct
+from codex_mcp.team.people import Did, PersonAct, warned
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment
 from codex_mcp.threads.own.audience import NoCaller
@@ -116,7 +116,7 @@ class Hands:
         self._member.note_person(act)
         if did is not Did.PROMPTED:
             host = turn.joins or turn
-            host.record.warn((*host.record.warnings, act.sentence))
+            host.record.warn(warned(host.record.warnings, act))
         self._inside.threads.changes.tell(agent.codex_id, self._thread_id)
 
     def decide(self, entry: Entry, decision: Decision) -> str:
