@@ -1,18 +1,21 @@
 """`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then a
 thousand random lives of clients; then the exec-server, with two hundred clients at once and ten thousand short
 processes; then writers of one mail file; then ten thousand turns of agents, whose tokens are compared with those of the
-model."""
+model; then two hundred owners of turns, killed while their core goes on."""
 
 import argparse
 import asyncio
+import random
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from tests.soak.exec_storm import forgotten, held_at_once, many_short, soaked_exec_server
 from tests.soak.lives import lively_server, lives
 from tests.soak.mail_storm import MIXES, mail_storm
 from tests.soak.storm import calm, numbers, soaked_server, storm
+from tests.support.core.deaths import lives as lives_of_owners
 from tests.support.exec.wire import session
 from tests.support.team.conservation import conserve
 
@@ -92,6 +95,20 @@ async def soak_tokens(turns: int, seed: int) -> None:
         sys.stdout.write(f"seed {seed + number}: the model has counted what we report; {what}\n")
 
 
+async def soak_owners(kills: int, seed: int) -> None:
+    """Kill the owners of turns, whose core outlives them, at random steps."""
+    died: Counter[str] = Counter()
+    while died.total() < kills:
+        chosen = random.Random(seed)
+        with tempfile.TemporaryDirectory() as folder:
+            died += await lives_of_owners(Path(folder), [str(chosen.randint(1, 60)) for _ in range(20)], times=4)
+        seed += 1
+    what = ", ".join(f"{name} {count}" for name, count in sorted(died.items()))
+    sys.stdout.write(
+        f"{died.total()} owners of turns were killed (to seed {seed - 1}), nothing lost or doubled: {what}\n"
+    )
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
@@ -102,7 +119,8 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=300)
     parser.add_argument("--lives", type=int, default=1_000)
     parser.add_argument("--turns", type=int, default=10 * TURNS)
-    parser.add_argument("--only", choices=["http", "lives", "exec", "mail", "tokens"])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--only", choices=["http", "lives", "exec", "mail", "tokens", "owners"])
     chosen = parser.parse_args()
     if chosen.only in (None, "http"):
         with tempfile.TemporaryDirectory() as folder:
@@ -117,6 +135,8 @@ def main() -> None:
         asyncio.run(soak_mail(chosen.messages))
     if chosen.only in (None, "tokens"):
         asyncio.run(soak_tokens(chosen.turns, chosen.seed))
+    if chosen.only in (None, "owners"):
+        asyncio.run(soak_owners(chosen.kills, chosen.seed))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from codex_mcp.codex import facts
 from codex_mcp.codex.core import ThreadSpec, TurnSpec, When
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.thread import CLOSED, Thread
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import TurnQueueState
+from codex_mcp.threads.turn_queue import CLOSED, TurnQueueState
 from codex_mcp.wire.app.requests import UncommittedChanges
 from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.patience import PATIENCE

@@ -175,7 +175,7 @@ async def test_what_is_said_of_a_thread_before_it_is_open_is_not_lost(tmp_path: 
 
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(threads.find(first.id))
-            while not threads._early.opens:  # noqa: ASYNC110  nobody is told
+            while not threads.early.opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             item = {"type": "agentMessage", "id": "i", "text": "early"}
             for _ in range(EARLY_NOTIFICATIONS + 5):
@@ -185,7 +185,7 @@ async def test_what_is_said_of_a_thread_before_it_is_open_is_not_lost(tmp_path: 
         turn = submit(thread, say("two"), watcher)
         await turn.wait(PATIENCE)
         assert 0 < sum(event.msg.get("message") == "early" for event in watcher.events) <= EARLY_NOTIFICATIONS
-        assert len(threads._early) == 0
+        assert len(threads.early) == 0
 
 
 async def test_what_is_said_of_the_core_as_a_whole_is_told_to_threads_that_are_busy(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ async def test_a_thread_whose_core_dies_while_it_is_loaded_comes_back_in_the_nex
         os.kill(pid, signal.SIGSTOP)
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(threads.find(thread.id))
-            while not threads._early.opens:  # noqa: ASYNC110  nobody is told
+            while not threads.early.opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             os.kill(pid, signal.SIGKILL)
         assert finding.result().spec == spec
@@ -353,7 +353,7 @@ async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_
         os.kill(pid, signal.SIGSTOP)
         tasks.spawn(threads.start(ThreadSpec()), name="start")
         tasks.spawn(threads.find(first.id), name="find")
-        while threads._early.opens < 2:  # noqa: ASYNC110  nobody is told
+        while threads.early.opens < 2:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
         await tasks.aclose()
         os.kill(pid, signal.SIGCONT)
@@ -373,7 +373,7 @@ async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: 
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         starting = tasks.spawn(threads.start(ThreadSpec()), name="start")
-        while not threads._early.opens:  # noqa: ASYNC110  nobody is told
+        while not threads.early.opens:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
         await threads.aclose()
         with pytest.raises(CoreError):

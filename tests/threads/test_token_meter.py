@@ -96,3 +96,22 @@ def test_nothing_used_is_nothing() -> None:
     assert added(tokens(5), Tokens()) == tokens(5)
     assert added(Tokens(1, 2, 3, 4, 5, 6), Tokens(10, 20, 30, 40, 50, 60)) == Tokens(11, 22, 33, 44, 55, 66)
     assert difference(Tokens(1, 9, 3, 4, 5), Tokens(0, 10, 0, 0, 0)) == Tokens(1, 0, 3, 4, 5)
+
+
+def test_after_an_earlier_server_the_next_count_is_that_of_the_turn_that_it_left() -> None:
+    meter = TokenMeter()
+    meter.begin_at(Tokens(total_tokens=100), "left")
+    newest = meter.read(TokensCounted("before it", Tokens(total_tokens=130), Tokens(total_tokens=30)))
+    assert isinstance(newest, TokensCounted)
+    assert (newest.turn_id, newest.last.total_tokens) == ("left", 30)
+    assert meter.total == Tokens(total_tokens=130)
+    following = meter.read(TokensCounted("later", Tokens(total_tokens=170), Tokens(total_tokens=10)))
+    assert isinstance(following, TokensCounted)
+    assert (following.turn_id, following.last.total_tokens) == ("later", 40)
+
+
+def test_a_thread_that_had_used_nothing_begins_at_nothing() -> None:
+    meter = TokenMeter()
+    meter.begin_at(None, "left")
+    used = meter.used(TokensCounted("left", Tokens(total_tokens=50), Tokens(total_tokens=20)))
+    assert used.total_tokens == 50

@@ -128,3 +128,12 @@ def test_a_prompt_cannot_join_a_turn_of_codex_that_has_ended() -> None:
     queue.missed("u")
     assert not queue.accepted("u", place)
     assert place.turn_id == ""
+
+
+def test_a_turn_that_was_expected_and_has_not_begun_begins_now_unless_it_is_being_stopped() -> None:
+    queue, place = TurnQueue(max_waiting=1), QueuePlace()
+    queue.expect(place)
+    assert queue.begin_expected(place) == [Start(place)]
+    queue.cancel(place)
+    assert queue.begin_expected(place) == [Conclude(place)]
+    assert queue.idle

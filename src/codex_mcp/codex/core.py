@@ -188,6 +188,8 @@ class TurnSpec(Struct, frozen=True):
     """The conversation contains the prompt already: the model is only asked to go on."""
     goal: GoalOrder | None = None
     when_limited: WhenLimited = WhenLimited.FAIL
+    message_id: str = ""
+    """Codex tells it with the prompt, also of a turn that it runs already."""
 
     @property
     def is_plain(self) -> bool:

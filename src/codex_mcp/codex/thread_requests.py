@@ -44,6 +44,7 @@ def turn_of(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.Turn
     return requests.TurnStart(
         thread_id,
         spec.input,
+        client_user_message_id=spec.message_id or UNSET,
         output_schema=dict(spec.output_schema) if spec.output_schema is not None else UNSET,
         environments=_environments(thread) if spec.runs_commands or thread.environment is None else [],
         **{name: value for name, value in changed.items() if value is not None},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -137,3 +137,8 @@ class Answering:
 
         ask = partial(turn.audience.ask, turn=turn)
         return await self._questions.ask(request_id, entry, turn.parked, ask, closed)
+
+
+async def refuse(method: str) -> Mapping[str, object]:
+    """The answer to a question that nobody is asked."""
+    return refusal(method)

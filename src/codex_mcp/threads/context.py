@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
@@ -18,6 +20,11 @@ from codex_mcp.threads.stopping.stopper import Cores
 from codex_mcp.threads.turn import Turn
 
 
+class TurnJournal(Protocol):
+    async def sending(self, thread: Any, turn: Turn) -> None:
+        """Write down that Codex may have the prompt of this turn from now on. Raises Refused."""
+
+
 class ThreadContext(Struct, frozen=True):
     settings: CallSettings
     cores: Cores
@@ -28,8 +35,17 @@ class ThreadContext(Struct, frozen=True):
     admission: Admission
     looks: TurnLooks
     board: Board
+    journal: TurnJournal | None
+    """If turns outlive the server."""
     check_quota: Callable[[TurnSpec], None]
     """Called before a turn is queued; raises Refused if the principal has too much waiting."""
+
+    async def written(self, thread: Any, turn: Turn, told: TurnSpec) -> TurnSpec:
+        """What Codex is told, once it is written down that it may know it. Raises Refused."""
+        if self.journal is None:
+            return told
+        await self.journal.sending(thread, turn)
+        return replace(told, message_id=turn.name)
 
     def note_position(self, turn: Turn, spec: ThreadSpec, cwd: str) -> None:
         """Look at the checkout before a turn that may change it."""

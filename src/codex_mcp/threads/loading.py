@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -22,6 +23,10 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.codex.facts import Fact
 from codex_mcp.threads.stopping.stopper import Cores
+
+T = TypeVar("T")
+
+UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call codex-reply to continue it"
 
 CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex."
 
@@ -40,6 +45,14 @@ EARLY_NOTIFICATIONS: Final = 256
 """Kept for a thread: MCP servers starting, a warning or two."""
 
 
+Answering: TypeAlias = Coroutine[Any, Any, object]
+
+
+async def _later(joined: asyncio.Event, ask: Callable[[], Answering]) -> object:
+    await joined.wait()
+    return await ask()
+
+
 class Early:
     """Notifications about threads whose opening has not been answered yet."""
 
@@ -47,6 +60,8 @@ class Early:
         self.opens = 0
         """How many threads are being opened."""
         self._kept: dict[str, list[tuple[Told | None, Fact | None]]] = {}
+        self.joining: dict[str, asyncio.Event] = {}
+        """Threads that are opened with what an earlier server has left in them. What begins in them is meant."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -68,9 +83,38 @@ class Early:
         if len(kept) < EARLY_NOTIFICATIONS:
             kept.append((told, fact))
 
+    @contextlib.contextmanager
+    def rejoining(self, thread_id: str) -> Iterator[None]:
+        """This thread is being opened. What it asks meanwhile waits."""
+        joined = self.joining[thread_id] = asyncio.Event()
+        try:
+            with self.opening():
+                yield
+        finally:
+            del self.joining[thread_id]
+            joined.set()
+
+    def asked(self, thread_id: str, ask: Callable[[], Answering]) -> Answering | None:
+        """What a thread asks, once it is open; None if it is not about to be."""
+        joined = self.joining.get(thread_id)
+        return None if joined is None else _later(joined, ask)
+
     def taken(self, thread_id: str) -> list[tuple[Told | None, Fact | None]]:
         """What has come about this thread, which is open now."""
         return self._kept.pop(thread_id, [])
+
+
+SPECS_KEPT: Final = 1000
+"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
+
+
+class KeptSpecs(OrderedDict[str, ThreadSpec]):
+    """The newest, by the thread."""
+
+    def keep(self, thread_id: str, spec: ThreadSpec) -> None:
+        self[thread_id] = spec
+        if len(self) > SPECS_KEPT:
+            self.popitem(last=False)
 
 
 class Loading:
@@ -150,3 +194,11 @@ class Loading:
             return spec
         self.loss = None
         return replace(spec, preface="\n\n".join(filter(None, (loss.for_agent, spec.preface))))
+
+
+async def opened_by(opening: asyncio.Task[T]) -> T:
+    """The thread that this task opens. Raises CoreLost, and what it raises."""
+    await asyncio.wait([opening])  # not awaited directly: if the caller is cancelled, the opening goes on
+    if opening.cancelled():
+        raise CoreLost("the server is shutting down")
+    return opening.result()

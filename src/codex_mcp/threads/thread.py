@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import stay_about
@@ -18,13 +18,12 @@ from codex_mcp.codex import facts
 from codex_mcp.codex.config.permissions import spec_after_turn
 from codex_mcp.codex.conversation.rollback import drop_turns
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, Told, TurnSpec
-from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering, Whose
 from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.events.translator import EventTranslator
 from codex_mcp.threads.limits.reach import ModelReach
-from codex_mcp.threads.loading import Loading
+from codex_mcp.threads.loading import UNLOADED, Loading
 from codex_mcp.threads.own.own_work import OwnWork
 from codex_mcp.threads.publishing import Publishing
 from codex_mcp.threads.questions.board import Via, denied
@@ -32,24 +31,20 @@ from codex_mcp.threads.steering import Steering
 from codex_mcp.threads.stopping.stopper import STILL_RUNNING, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, EndedTurns, Turn
-from codex_mcp.threads.turn_queue import STOPPED, Action, QueuePlace, Source, TurnQueue, TurnQueueState
+from codex_mcp.threads.turn_queue import CLOSED, STOPPED, Action, QueuePlace, Source, TurnQueue, TurnQueueState
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
-
-UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call codex-reply to continue it"
-CLOSED: Final = "the thread was closed before this turn could begin"
 
 
 class Thread:
     def __init__(self, opened: OpenedThread, spec: ThreadSpec, core: Core, context: ThreadContext) -> None:
         self.id = opened.thread_id
         self.is_named = not opened.is_provisional
-        self.cwd = opened.cwd
         self.opened = opened
         self.used_at = time.monotonic()
-        self.spec = spec
+        self.cwd, self.spec = opened.cwd, spec
         self.principal, self.account = context.principal, context.account
         self.agent = ""
         """The name of the agent whose thread it is."""
@@ -57,14 +52,13 @@ class Thread:
         self.loading = Loading(core, opened, context.cores)
         self.translator = EventTranslator(self.id, full=spec.raw_events)
         self._publishing = Publishing(self, context.observers, self.translator, opened.answer)
-        self._publish = self._publishing.publish
         self._queue = TurnQueue(context.settings.max_turns_waiting)
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         self._ended = EndedTurns()
         decided = partial(context.listener.question_decided, self)
-        self._answering = Answering(self.translator, self._publish, decided, self.cancel, context)
-        self._meter = TokenMeter()
+        self._answering = Answering(self.translator, self._publishing.publish, decided, self.cancel, context)
+        self.meter = TokenMeter()
         self._steering = Steering(self._queue, self._perform, self._turns)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
         self.own = OwnWork(self, self._queue, self._perform, context)
@@ -117,7 +111,12 @@ class Thread:
         if not last:
             self._context.check_quota(spec)
         turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
-        self.own.make_way(self.current, spec)
+        self.queue(turn, last=last)
+        return turn
+
+    def queue(self, turn: Turn, *, last: bool = False) -> None:
+        """Queue this turn. Raises QueueFull, QueueShut."""
+        self.own.make_way(self.current, turn.spec)
         host = self.current
         actions = self._queue.offer(turn.place, turn.when_read(None if last else host), last=last)
         self._turns[turn.place] = turn
@@ -125,13 +124,12 @@ class Thread:
             turn.join(host)
         else:
             self.newest = turn
-        self._publishing.catch_up(audience)
+        self._publishing.catch_up(turn.audience)
         if turn.place.state is TurnQueueState.WAITING:
             turn.record.set_activity("waiting for an earlier turn")
             self.own.turn_waits(turn)
         self._context.listener.turn_submitted(self, turn)
         self._perform(actions)
-        return turn
 
     def cancel(self, turn: Turn) -> None:
         """Stop a turn that waits or runs. This returns at once; `turn.wait()` waits for its end."""
@@ -197,6 +195,10 @@ class Thread:
         self._turns[turn.place] = self.newest = turn
         self._context.listener.turn_submitted(self, turn)
 
+    def begin_now(self, turn: Turn) -> None:
+        """This turn, which was expected, was never begun."""
+        self._perform(self._queue.begin_expected(turn.place))
+
     def belongs_to(self, agent: str) -> None:
         self.agent = agent
 
@@ -206,10 +208,8 @@ class Thread:
 
     async def aclose(self) -> None:
         self._fail_all("the server has stopped")
-        await self._tasks.aclose()
-        await self.own.aclose()
-        await self._steering.aclose()
-        await self._stopper.aclose()
+        for part in (self._tasks, self.own, self._steering, self._stopper):
+            await part.aclose()
 
     def named(self, thread_id: str) -> None:
         """The core has replaced the provisional id, before it sent anything else about this thread."""
@@ -219,19 +219,19 @@ class Thread:
             turn.thread_named(thread_id)
 
     def notification_received(self, told: Told | None, fact: facts.Fact | None) -> None:
-        if isinstance(fact, TurnStarted | TokensCounted):
-            fact = self._meter.read(fact)
+        if isinstance(fact, facts.TurnStarted | facts.TokensCounted):
+            fact = self.meter.read(fact)
         if isinstance(fact, facts.ErrorReported) and (refused := self.turn(fact.turn_id)) is not None:
             fact = refused.read_error(fact)
         events, turn = [] if told is None else self.translator.told(told), None
-        if isinstance(fact, TurnEnded):  # its events come before the answer to its caller
-            self._publish(events)
+        if isinstance(fact, facts.TurnEnded):  # its events come before the answer to its caller
+            self._publishing.publish(events)
             events = []
-        if isinstance(fact, QuestionWithdrawn):
+        if isinstance(fact, facts.QuestionWithdrawn):
             self._answering.withdraw(fact.request_id)
         elif isinstance(fact, facts.GoalChanged | facts.ApprovalReviewed):
             self.own.fact_received(fact)
-        elif isinstance(fact, ThreadUnloaded):
+        elif isinstance(fact, facts.ThreadUnloaded):
             self.loading.unloaded()
             self.own.lost()
             if self.current is not None and self.current.place.turn_id:
@@ -239,12 +239,12 @@ class Thread:
             self.own.settle()
         elif fact is not None:
             turn = self._turn_fact_received(fact)
-        self._publish(events, turn)
+        self._publishing.publish(events, turn)
 
     def _turn_fact_received(self, fact: facts.TurnFact) -> Turn | None:
         if (current := self.current) is not None and current.spec.review is not None:
             fact = current.own_fact(fact)
-        if isinstance(fact, TurnStarted):
+        if isinstance(fact, facts.TurnStarted):
             self.own.turn_started(fact)
         if self._queue.joined:
             self._steering.fact_received(fact)
@@ -253,22 +253,22 @@ class Thread:
         if turn is None:
             self.own.fact_received(fact)
             return None
-        if isinstance(fact, TurnStarted | TurnEnded | TokensCounted | facts.ResponseUsed):
+        if isinstance(fact, facts.TurnStarted | facts.TurnEnded | facts.TokensCounted | facts.ResponseUsed):
             self.own.turn_told(turn, fact)
         if turn.add(fact):
             self._reach.turn_told(turn)
-        if isinstance(fact, TurnStarted):
+        if isinstance(fact, facts.TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
-        elif isinstance(fact, TurnEnded):
+        elif isinstance(fact, facts.TurnEnded):
             self._perform(self._queue.ended(fact.turn_id, completed=fact.status == "completed"))
             self.own.settle()
-        elif isinstance(fact, TokensCounted):
+        elif isinstance(fact, facts.TokensCounted):
             self.own.tokens_counted(fact.last)
         return turn
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something, here or in a sub-agent; the coroutine returns the answer."""
-        self._publish(self.translator.told(asked))
+        self._publishing.publish(self.translator.told(asked))
         whose = Whose(self.principal, self.agent, self.own.asker(asked.thread_id))
         return self._answering.answer(question_id, asked, self, whose)
 
@@ -337,13 +337,14 @@ class Thread:
             self._stopper.note_folders()
             turn.given_to(core)
             if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
-                note = await drop_turns(core, self.id, turn.spec.rollback, self._meter.turns_dropped)
+                note = await drop_turns(core, self.id, turn.spec.rollback, self.meter.turns_dropped)
                 turn.record.warn((*turn.record.warnings, note))
             self._context.note_position(turn, self.spec, self.cwd)
             self.translator.turn_starts(full=turn.full_events)
             turn.record.warn((*turn.record.warnings, *self.loading.to_tell()))
             await self.own.prepare_prompt(turn)
-            turn_id = await core.start_turn(self.id, self.loading.told(turn.spec), self.spec)
+            told = await self._context.written(self, turn, self.loading.told(turn.spec))
+            turn_id = await core.start_turn(self.id, told, self.spec)
             self.spec = spec_after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
             if isinstance(exc, CannotResume):
@@ -358,7 +359,7 @@ class Thread:
     async def _accept(self, turn: Turn, turn_id: str) -> None:
         logger.info("turn %s started", turn_id)
         if self.own.unasked.turn_taken(self.id, turn_id):  # Codex had just begun it by itself, and added the prompt
-            self._turn_fact_received(TurnStarted(turn_id, turn_id))
+            self._turn_fact_received(facts.TurnStarted(turn_id, turn_id))
         await self.own.prompt_accepted(turn)
         if turn.place.state in STOPPED:
             await self._stopper.see_to_end(turn)

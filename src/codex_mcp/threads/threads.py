@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,17 +33,17 @@ from codex_mcp.codex.facts import Fact, QuestionWithdrawn, TurnStarted
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
+from codex_mcp.threads.answering import refuse
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
-from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.context import ThreadContext, TurnJournal
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
-from codex_mcp.threads.loading import Early
+from codex_mcp.threads.loading import Early, KeptSpecs, opened_by
 from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.open_questions import Board
 from codex_mcp.threads.own.family import Family
-from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
 from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.app.notifications import OtherNotification
@@ -58,9 +57,6 @@ logger = logging.getLogger(__name__)
 
 SWEEP_INTERVAL: Final = 30.0
 """Seconds between two searches for idle threads, which are unloaded after minutes."""
-
-SPECS_KEPT: Final = 1000
-"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
 
 
 class Threads:
@@ -84,9 +80,10 @@ class Threads:
         self._listener = ChangeListener(self.changes, self.counts, self.account)
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
-        self._early = Early()
+        self.early = Early()
+        self._journal: TurnJournal | None = None
         self._family = Family()
-        self.unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
+        self.unloaded = KeptSpecs()
         """The settings of threads that were open here; nothing of them is left to collect."""
         self._core_listeners: list[Callable[[OtherNotification], None]] = []
         self._signed_in: Core | None = None
@@ -103,6 +100,10 @@ class Threads:
     def listen(self, listener: TurnListener) -> None:
         self._listener.pass_on_to(listener)
 
+    def keep_journal(self, journal: TurnJournal) -> None:
+        """Write down each turn before it is sent, because turns outlive this server."""
+        self._journal = journal
+
     def listen_to_core(self, listener: Callable[[OtherNotification], None]) -> None:
         """Tell this one, which must not raise, about changes of the core as a whole, such as its account."""
         self._core_listeners.append(listener)
@@ -115,7 +116,7 @@ class Threads:
         mine = account(principal)
         self._check_quota(mine)
         starting = self._with_core(lambda core: self._start(core, spec, principal, mine))
-        return await _wait_for(self._tasks.spawn(starting, name="start of a thread"))
+        return await opened_by(self._tasks.spawn(starting, name="start of a thread"))
 
     def archived(self, thread_id: str) -> None:
         """Codex has moved the thread away: forget its callers and its settings."""
@@ -140,11 +141,11 @@ class Threads:
     async def _start(self, core: Core, spec: ThreadSpec, principal: str, account: str) -> Thread:
         async with self._admission.opening(account):
             await self._make_room(account)
-            with self._early.opening():
+            with self.early.opening():
                 opened = await core.start_thread(spec)
                 await self._check_signed_in(core, spec, opened)
                 await self._record_owner(opened.thread_id, principal)
-                return self._add(opened, spec, core, principal, account)
+                return self._add(opened, spec, core, principal)
 
     async def find(
         self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None, *, shared: bool = False
@@ -167,10 +168,11 @@ class Threads:
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:
-            resuming = self._with_core(lambda core: self._resume(core, self._family.own(thread_id), principal, spec))
+            own = self._family.own(thread_id)
+            resuming = self._with_core(lambda core: self._resume(core, own, principal, spec))
             opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
-        return await _wait_for(opening)
+        return await opened_by(opening)
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         thread = self._threads.get(plain_id(thread_id))
@@ -183,9 +185,6 @@ class Threads:
     def of(self, principal: str) -> list[Thread]:
         return [thread for thread in self._threads.values() if thread.principal == principal]
 
-    def _of_account(self, account: str) -> list[Thread]:
-        return [thread for thread in self._threads.values() if thread.account == account]
-
     async def _record_owner(self, thread_id: str, principal: str) -> None:
         if self._owners is not None:
             await self._owners.record(thread_id, principal)
@@ -193,14 +192,14 @@ class Threads:
     async def _resume(self, core: Core, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
         mine = account(principal)
         await self._make_room(mine)
-        with self._early.opening():
+        with self.early.opening():
             spec = self.unloaded.get(thread_id) or given or ThreadSpec()
             async with self._admission.opening(mine):
                 opened = await core.resume_thread(thread_id, spec)
             self.unloaded.pop(thread_id, None)
             if self._default_environment is not None and spec.environment is None:
                 spec = replace(spec, environment=self._default_environment, cwd=opened.cwd)
-            return self._add(opened, spec, core, principal, mine)
+            return self._add(opened, spec, core, principal)
 
     async def _check_signed_in(self, core: Core, spec: ThreadSpec, opened: OpenedThread) -> None:
         """Fail early: Codex would try for minutes to reach a model that it may not use.
@@ -217,31 +216,43 @@ class Threads:
             raise CoreError(NOT_SIGNED_IN)
         self._signed_in = core
 
-    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str, account: str) -> Thread:
+    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str) -> Thread:
+        thread = self.thread_rejoined(opened, spec, core, principal)
+        self.catch_up(thread)
+        return thread
+
+    def thread_rejoined(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str) -> Thread:
+        """A thread that is open from now on. It has to `catch_up`."""
+        mine = account(principal)
         context = ThreadContext(
             settings=self._settings,
             cores=self.supervisor,
             listener=self._listener,
             observers=self.observers,
             principal=principal,
-            account=account,
+            account=mine,
             admission=self._admission,
             looks=self.looks,
             board=self.board,
-            check_quota=partial(self._check_quota, account),
+            journal=self._journal,
+            check_quota=partial(self._check_quota, mine),
         )
         thread = Thread(opened, spec, core, context)
         self._threads[thread.id] = thread
+        return thread
+
+    def catch_up(self, thread: Thread) -> None:
+        """Tell an opened thread what was said of it before its opening was answered."""
         self.changes.tell(thread.id)
-        for told, fact in self._early.taken(thread.id):
+        for told, fact in self.early.taken(thread.id):
             thread.notification_received(told, fact)
         if self._sweeping is None:
             self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle threads")
-        return thread
 
     def _check_quota(self, account: str, spec: TurnSpec | None = None) -> None:
         """Check that this account may open another thread or queue another turn. Raises Refused."""
-        waiting = [turn for thread in self._of_account(account) for turn in thread.unfinished() if turn.core is None]
+        mine = (thread for thread in self if thread.account == account)
+        waiting = [turn for thread in mine for turn in thread.unfinished() if turn.core is None]
         turns = max(len(waiting), self._admission.waiting(account))
         why = over_quota(self._settings, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
         if why:
@@ -249,7 +260,7 @@ class Threads:
 
     async def _make_room(self, account: str) -> None:
         """Unload the least recently used thread of this account if it has reached its limit."""
-        threads = self._of_account(account)
+        threads = [thread for thread in self if thread.account == account]
         if len(threads) < self._settings.threads_per_principal:
             return
         idle = [thread for thread in threads if thread.is_quiet]
@@ -273,11 +284,11 @@ class Threads:
             parent.own.subagent_told(thread_id, fact)
         elif not thread_id:
             self._core_told(told, fact)
-        elif isinstance(fact, TurnStarted) and thread_id not in self._opening:
+        elif isinstance(fact, TurnStarted) and thread_id not in self._opening and thread_id not in self.early.joining:
             logger.warning("Codex has begun a turn in thread %s, which is not open here; it is stopped", thread_id)
             self._tasks.spawn(self._stop(thread_id, fact.turn_id), name=f"stop of a turn in {thread_id}")
         else:
-            self._early.keep(thread_id, told, fact)
+            self.early.keep(thread_id, told, fact)
 
     async def _stop(self, thread_id: str, turn_id: str) -> None:
         """Interrupt a turn that belongs to none of our threads: nobody would see it, count it or limit it."""
@@ -298,8 +309,11 @@ class Threads:
         thread = self._threads.get(asked.thread_id) or self._threads.get(self._ancestor(asked.thread_id))
         if thread is not None:
             return self.tool_calls.answer(thread.id, asked) or thread.question_received(question_id, asked)
+        again = partial(self.question_received, question_id, asked)
+        if (early := self.early.asked(asked.thread_id, again)) is not None:
+            return early
         logger.warning("refused a question of thread %s, which is not open here", asked.thread_id)
-        return _refuse(asked.method)
+        return refuse(asked.method)
 
     def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
         """Fail the turn of this thread; for a question of a subagent, that of its nearest open ancestor."""
@@ -349,12 +363,7 @@ class Threads:
             await self.unload(thread)
             if thread_id in self._threads:
                 raise Refused(f"thread {thread_id} is in use, so its settings cannot change; wait for its turn to end")
-        self._remember_spec(thread_id, spec)
-
-    def _remember_spec(self, thread_id: str, spec: ThreadSpec) -> None:
-        self.unloaded[thread_id] = spec
-        if len(self.unloaded) > SPECS_KEPT:
-            self.unloaded.popitem(last=False)
+        self.unloaded.keep(thread_id, spec)
 
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept
@@ -363,7 +372,7 @@ class Threads:
             return
         del self._threads[thread.id]
         # Codex does not store a thread's config: without this it would be resumed with other settings.
-        self._remember_spec(thread.id, thread.spec)
+        self.unloaded.keep(thread.id, thread.spec)
 
     async def discard(self, thread: Thread) -> None:
         """Stop the unwanted turns of a thread and unload it. A core that hangs is not waited for."""
@@ -387,14 +396,3 @@ class Threads:
         await self.supervisor.stop()
         await self._tasks.aclose()
         await self._admission.aclose()
-
-
-async def _wait_for(opening: asyncio.Task[Thread]) -> Thread:
-    await asyncio.wait([opening])  # not awaited directly: if the caller is cancelled, the opening goes on
-    if opening.cancelled():
-        raise CoreLost("the server is shutting down")
-    return opening.result()
-
-
-async def _refuse(method: str) -> Mapping[str, object]:
-    return refusal(method)

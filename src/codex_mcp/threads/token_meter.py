@@ -40,6 +40,17 @@ class TokenMeter:
         self._before: OrderedDict[str, Tokens | None] = OrderedDict()
         """The total before each of the latest turns."""
         self._dropped_to: Tokens | None = None
+        self._rejoined = ""
+        """The turn of the next count, which the core reports for the turn before it."""
+
+    @property
+    def total(self) -> Tokens | None:
+        """The newest; None if it is not known."""
+        return self._total
+
+    def begin_at(self, total: Tokens | None, turn_id: str) -> None:
+        """What an earlier server knew of the total before this turn: what is counted next was used in this turn."""
+        self._total, self._rejoined = total or NONE, turn_id
 
     def turns_dropped(self, first_id: str) -> None:
         """This turn and those after it."""
@@ -48,7 +59,8 @@ class TokenMeter:
     def read(self, fact: TurnStarted | TokensCounted) -> TurnStarted | TokensCounted:
         """The fact, the newest one of the thread; a count says what was used since the last one."""
         if isinstance(fact, TokensCounted):
-            return TokensCounted(fact.turn_id, fact.total, self.used(fact))
+            turn_id, self._rejoined = self._rejoined or fact.turn_id, ""
+            return TokensCounted(turn_id, fact.total, self.used(fact))
         self._before[fact.turn_id] = self._total
         if len(self._before) > TURNS_KEPT:
             self._before.popitem(last=False)

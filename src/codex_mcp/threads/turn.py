@@ -102,7 +102,7 @@ class Turn:
     ) -> None:
         self.thread_id = thread_id
         """Empty while the thread has only a provisional id."""
-        self.name = os.urandom(NAME_BYTES).hex()
+        self.name = spec.message_id or os.urandom(NAME_BYTES).hex()
         """Our own id, since the core assigns one only at the start."""
         self.spec = spec
         self.audience = audience

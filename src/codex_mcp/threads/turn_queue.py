@@ -48,6 +48,9 @@ PAST_IDS: Final = 64
 """Ids of ended turns that are remembered; the core sends no news of a turn after this many others."""
 
 
+CLOSED: Final = "the thread was closed before this turn could begin"
+
+
 class TurnQueueState(StrEnum):
     WAITING = "waiting"
     STARTING = "starting"
@@ -210,6 +213,10 @@ class TurnQueue:
         """Codex begins this turn by itself, now or soon. No turn runs or waits."""
         self.current = place
         place.state = TurnQueueState.STARTING
+
+    def begin_expected(self, place: QueuePlace) -> list[Action]:
+        """This turn was expected, and has not begun: begin it now, unless it is being stopped."""
+        return [Start(place)] if place.state is TurnQueueState.STARTING else self.start_failed(place)
 
     def is_current(self, turn_id: str) -> bool:
         current = self.current

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.core import TurnSpec
+from codex_mcp.threads.loading import UNLOADED
 from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.questions.board import Receipt
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import QueueShut
+from codex_mcp.threads.turn_queue import CLOSED, QueueShut
 from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.core.odd_codex import TESTED, odd_codex

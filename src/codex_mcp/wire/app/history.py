@@ -15,6 +15,11 @@ class ReadThread(Struct, frozen=True, rename="camel"):
     include_turns: bool = False
 
 
+class ThreadStatus(Struct, frozen=True):
+    type: str = ""
+    """active, idle or notLoaded, among others"""
+
+
 class StoredThread(Struct, frozen=True, rename="camel"):
     id: str
     path: str | None = None
@@ -22,6 +27,7 @@ class StoredThread(Struct, frozen=True, rename="camel"):
     cwd: str = ""
     preview: str = ""
     """The beginning of the first prompt."""
+    status: ThreadStatus = ThreadStatus()
 
 
 class ReadThreadAnswer(Struct, frozen=True):
@@ -44,6 +50,23 @@ class StoredTurn(Struct, frozen=True, rename="camel"):
     started_at: float | None = None
     """Seconds since 1970."""
     duration_ms: float | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.status == "inProgress"
+
+
+class TurnsOfThread(Struct, frozen=True):
+    """The oldest turn first."""
+
+    id: str
+    turns: list[StoredTurn] = []
+
+
+class ThreadWithTurns(Struct, frozen=True):
+    """A part of the answer that opens a thread, or reads it."""
+
+    thread: TurnsOfThread
 
 
 class TurnPage(Struct, frozen=True, rename="camel"):

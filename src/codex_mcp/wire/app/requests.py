@@ -252,6 +252,7 @@ class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     model: str | UnsetType = UNSET
     summary: str | UnsetType = UNSET
     effort: str | UnsetType = UNSET
+    client_user_message_id: str | UnsetType = UNSET
 
 
 class UncommittedChanges(Struct, frozen=True, rename="camel", tag_field="type", tag="uncommittedChanges"):
