@@ -31,6 +31,10 @@ logger = logging.getLogger(__name__)
 RENEWAL_PATIENCE: Final = 1.0
 """Seconds that a caller waits who could be told to try again."""
 
+LOOKS: Final = 2
+LOOKS_FAR: Final = 12
+"""Looks for dead servers per TTL. That one of another machine has died is seen by its lease only."""
+
 FROZEN: Final = (
     "This server begins nothing new, because it could not renew its lease: other servers may take over its agents. "
     "Try again in a moment."
@@ -168,12 +172,13 @@ class StoreSession:
         await self._finish_orphans()
         await self._take_over_dead()
         if self._watching is None:
-            self._watching = self._tasks.spawn(self._watch(self._store.bounds.ttl), name="looking for dead servers")
+            looks = LOOKS_FAR if self._store.spans_machines else LOOKS
+            self._watching = self._tasks.spawn(self._watch(self._store.bounds.ttl / looks), name="looking for the dead")
 
-    async def _watch(self, ttl: float) -> None:
+    async def _watch(self, seconds: float) -> None:
         """Mark agents as stale soon after their server has died."""
         while True:
-            await asyncio.sleep(ttl / 2)
+            await asyncio.sleep(seconds)
             with contextlib.suppress(LeaseLost, Unavailable):  # the keeper of the lease reports both
                 await self._take_over_dead()
 
