@@ -84,15 +84,15 @@ lowest: setup ## install the lowest versions that pyproject.toml allows, and run
 	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python --no-deps --editable .
 	@.venv-lowest/bin/pytest -q --numprocesses=2 --dist=worksteal $(LOWEST_TESTS)
 
-# Programs that come from the system. Without the right to install one, the test that needs it says what to do.
+# Programs that come from the system; none is started as a service. Without the right to install one, the test that needs it says what to do.
 install_package = command -v $(1) >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] || { \
-	echo "installing $(1)"; apt-get -qq update && apt-get -qq install --yes --no-install-recommends $(1) >/dev/null; }
+	echo "installing $(1)"; apt-get -qq update && RUNLEVEL=1 apt-get -qq install --yes --no-install-recommends $(1) >/dev/null; }
 
-.PHONY: chromium haproxy nginx-light tmux
-chromium haproxy nginx-light tmux:
+.PHONY: chromium haproxy nginx tmux
+chromium haproxy nginx tmux:
 	@$(call install_package,$@)
 
-judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium haproxy nginx-light tmux ## download the real clients and run the tests that use them
+judges: $(JUDGES) $(FIRST_SDK) $(FRAMEWORKS) chromium haproxy nginx tmux ## download the real clients and run the tests that use them
 	@$(call run_tests,tests/judges)
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.

@@ -26,7 +26,7 @@ uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
 def program() -> str:
     """Where it is."""
     found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    assert found is not None, "nginx is missing: run `make nginx-light` as root, or install the package nginx-light"
+    assert found is not None, "nginx is missing: run `make nginx` as root, or install the package nginx"
     return found
 
 
