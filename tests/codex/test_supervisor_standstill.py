@@ -1,6 +1,10 @@
 """A core that must not go on stands still with all that it has started, until it goes on or is ended."""
 
 import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,25 +18,33 @@ from tests.codex.test_supervisor import GREETING, gone
 from tests.support.core.cores import Listener, program, settings_below, supervised
 from tests.support.mail.folders import until
 
-LOUD: Launcher = program(GREETING + "env -i setsid sh -c 'while :; do :; done' & echo $! >child; exec cat >/dev/null")
+LOUD: Launcher = program("env -i setsid sleep 1000 & echo $! >>hidden; " + GREETING + "exec cat >/dev/null")
 """Answers nothing, and has started something that hides."""
 
 
-async def still(folder: Path) -> int:
-    """The process that it has started."""
-    return int(await asyncio.to_thread((folder / "child").read_text))
+@pytest.fixture
+def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[int]]]:
+    """The processes that hide; they outlive a core that is not stopped by its server, and end with the test."""
+    monkeypatch.chdir(tmp_path)
+
+    def found() -> list[int]:
+        return [int(line) for line in (tmp_path / "hidden").read_text().split()]
+
+    yield found
+    for pid in found():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
 async def test_a_core_stands_still_with_all_that_it_has_started_and_nothing_else_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, goes_on: bool
+    tmp_path: Path, hidden: Callable[[], list[int]], *, goes_on: bool
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     listener = Listener()
     async with supervised(LOUD, settings_below(tmp_path, request_timeout=0.05), listener) as supervisor:
         core = await supervisor.core()
         assert supervisor.pid is not None
-        pids = (supervisor.pid, await still(tmp_path))
+        pids = (supervisor.pid, *hidden())
         tasks = TaskSet()
         supervisor.still.begin()
         assert state_of(supervisor.pid) in "TR"  # a signal is on its way
