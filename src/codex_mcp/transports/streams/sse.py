@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from msgspec import Struct
@@ -35,41 +34,30 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, style:
 
     Each message goes to one connection only: when another connection reads the same stream, this one ends.
     """
+    is_replaced = stream.take_over()
+    stream.add_reader()
     tasks = TaskSet()
     gone = http.disconnected(tasks)
     gone.add_done_callback(lambda _: stream.wake())
-    stream.add_reader()
+    name = stream.name.encode() if style.is_resumable else b""
     try:
-        # A task of its own: no message passes through all that waits for the end of the request.
-        return await tasks.spawn(_write(http, stream, number, style, gone), name="stream", ended=_is_awaited)
+        await http.start_stream(priming(name, number, RETRY_MS) if style.is_primed else b"")
+        while not gone.done():
+            batch = await stream.take(number, style.ping)
+            if gone.done():
+                return False
+            if is_replaced():
+                await http.end_stream()
+                return False
+            if stream.ended and batch.last >= stream.ring.last:
+                await http.end_stream(_events(batch, name))
+                return True
+            await http.write(_events(batch, name) or PING)
+            number = batch.last
+        return False
     finally:
         stream.remove_reader()
         await tasks.aclose()
-
-
-async def _write(
-    http: HttpExchange, stream: LiveStream, number: int, style: StreamStyle, gone: asyncio.Task[None]
-) -> bool:
-    is_replaced = stream.take_over()
-    name = stream.name.encode() if style.is_resumable else b""
-    await http.start_stream(priming(name, number, RETRY_MS) if style.is_primed else b"")
-    while not gone.done():
-        batch = await stream.take(number, style.ping)
-        if gone.done():
-            return False
-        if is_replaced():
-            await http.end_stream()
-            return False
-        if stream.ended and batch.last >= stream.ring.last:
-            await http.end_stream(_events(batch, name))
-            return True
-        await http.write(_events(batch, name) or PING)
-        number = batch.last
-    return False
-
-
-def _is_awaited(_: asyncio.Task[bool]) -> None:
-    """Whoever waits for the task gets its error."""
 
 
 def sse_event(frame: bytes, stream: bytes = b"", number: int = 0) -> bytes:
