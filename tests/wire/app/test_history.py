@@ -25,3 +25,8 @@ def test_items_that_this_release_does_not_know_are_left_out() -> None:
 def test_the_last_answer_is_that_of_the_last_turn_with_one() -> None:
     assert last_answer([turn(said("first"), said("second")), turn('{"type": "somethingNew"}')]) == "second"
     assert last_answer([turn()]) == ""
+
+
+def test_a_turn_runs_until_codex_says_that_it_has_ended() -> None:
+    assert StoredTurn("t").is_running
+    assert not StoredTurn("t", status="completed").is_running
